@@ -23,7 +23,7 @@ export {
 export { OWNER_FILE, OWNER_FOLDER, securePrivateFolder } from "./fs/private-folder.ts";
 export { PrivateFile, type PrivateFileOptions, readPrivate } from "./fs/private-file.ts";
 export { type CopiedStore, copyStore, type CopyProblem, type PortableStore } from "./portable.ts";
-export { addressOf } from "./postgres/store-options.ts";
+export { acceptedFor, addressOf, DEFAULT_TENANT } from "./postgres/store-options.ts";
 export type { LimitedTenant, TenantLimits } from "./postgres/limits.ts";
 export type { RoleKind, TenantRole } from "./postgres/roles.ts";
 export { type NotedHead, readHeads, readOwnRuns } from "./fs/read-chain.ts";

@@ -1,5 +1,5 @@
 /** Conversations in a database, as the command works with them. */
-import { appendFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { emptyDatabase } from "../support/postgres.ts";
@@ -121,16 +121,16 @@ test("no login is named like one of jp's own roles", async () => {
     await project.jp("store", "roles", "--tenant", "all"),
     await project.jp("store", "roles", "--tenant", "acme", "--role", "jp_all"),
   ];
-  expect(refused.map(({ status, stdout }) => [status, stdout])).toEqual(
-    refused.map(() => [1, ""]),
-  );
+  expect(refused.map(({ status, stdout }) => [status, stdout])).toEqual(refused.map(() => [1, ""]));
   expect(refused[0]?.stderr).toBe(
     lines(
       "jp: jp_reader is one of jp's own roles: every login with it would serve the tenant.",
       "Name one: jp store roles --tenant … --role acme",
     ),
   );
-  expect((await project.jp("store", "roles", "--tenant", "*")).stdout).toContain("grant jp_writer to jp_all;");
+  expect((await project.jp("store", "roles", "--tenant", "*")).stdout).toContain(
+    "grant jp_writer to jp_all;",
+  );
 });
 
 test("rules are proposed from decisions about a local tool in a database, and are saved for this machine", async () => {
@@ -151,6 +151,38 @@ test("rules are proposed from decisions about a local tool in a database, and ar
     jsonLines(await project.jp(...check)),
     jsonLines(await project.jp("--store", "files", ...check)),
   ]).toMatchObject([[{ mode: "unattended" }], [{ mode: "unattended" }]]);
+});
+
+test("jp doctor counts the keys that count for the tenant, and a key for all tenants is refused", async () => {
+  const project = new Project();
+  configureStore(project, ADDRESS);
+  const file = path.join(project.home, ".config", "jp", "config.toml");
+  const key = (letter: string) => `${letter.repeat(43)}=`;
+  const accepts = `accepts = ["${key("A")}", { key = "${key("B")}", tenants = ["acme", "umbrella"] }, { key = "${key("C")}", tenants = ["evil"] }]`;
+  appendFileSync(file, lines('tenant = "acme"', accepts));
+  const doctor = async () => (await project.jp("doctor", "--format", "json")).stdout;
+  expect(await doctor()).toContain(
+    '{"check":"turn keys","state":"ok","message":"this machine\'s key and 2 of other machines for the tenant acme; 1 for other tenants only"}',
+  );
+  const text = readFileSync(file, "utf8");
+  const refusal = async (from: string, to: string) => {
+    writeFileSync(file, text.replace(from, to));
+    const { stderr } = await project.jp("conversation", "ls");
+    return /storage\.accepts.*/.exec(stderr)?.[0];
+  };
+  expect([
+    await refusal('["evil"]', '["*"]'),
+    await refusal('["evil"]', "[]"),
+    await refusal(key("A"), "A"),
+    await refusal(key("B"), "B"),
+    await refusal(', tenants = ["evil"]', ""),
+  ]).toEqual([
+    "storage.accepts.2.tenants.0: expected the name of a tenant",
+    "storage.accepts.2.tenants: expected at least one tenant",
+    "storage.accepts.0: expected what `jp store key` prints",
+    "storage.accepts.1.key: expected what `jp store key` prints",
+    "storage.accepts.2.tenants: tenants is missing",
+  ]);
 });
 
 test("what is no store is an error of usage", async () => {

@@ -14,7 +14,6 @@ test("a store of version 1 with a million events keeps every row and every numbe
   const before = await digestsOf(database, tables);
   expect(before).toContainEqual(expect.objectContaining({ table: "events", count: "1000000" }));
   const { from, to, lockedMs } = await migrateStore(url);
-  console.info(`A million events: locked for ${Math.round(lockedMs)} ms.`);
   expect([from, to, lockedMs > 0]).toEqual([1, SCHEMA_VERSION, true]);
   expect(await digestsOf(database, tables)).toEqual(before);
   expect(await database.query({ text: OTHER_KEYS })).toEqual([]);

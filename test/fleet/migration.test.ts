@@ -44,7 +44,9 @@ test.each([1, 2] as const)(
 test("a turn that waited in a store of version 1 is answered after the migration", async () => {
   const { url, database } = await openReleased(1);
   const entries = WAITING.map((event) => StreamEntry.fromEvent(event).toText());
-  await database.query({ text: "insert into jp.workspaces (tenant, name) values ('acme', 'site')" });
+  await database.query({
+    text: "insert into jp.workspaces (tenant, name) values ('acme', 'site')",
+  });
   await database.query({
     text: `with c as (
         insert into jp.conversations (workspace, tenant, id, created_at, metadata, length, open_turn, is_own_turn)

@@ -1,106 +1,14 @@
 /** Tenants that share a database: roles that see nothing of each other, and may do no more than they need. */
-import { expect, onTestFinished, test } from "vitest";
-import {
-  answerInquiry,
-  enqueueTurn,
-  listPending,
-  migrateStore,
-  runTurn,
-  runWorker,
-} from "../../src/index.ts";
-import { openPeople, type People } from "../../src/settings/people/index.ts";
-import { copyStore, type SessionTable } from "../../src/stores/index.ts";
+import { expect, test } from "vitest";
+import { answerInquiry, enqueueTurn, listPending, runTurn, runWorker } from "../../src/index.ts";
+import { copyStore } from "../../src/stores/index.ts";
 import { answerBy, REST, WAITING } from "../../src/stores/open-question.fixture.ts";
-import { Database } from "../../src/stores/postgres/database.ts";
-import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
-import {
-  groupRolesScript,
-  type RoleKind,
-  tenantRoleScript,
-} from "../../src/stores/postgres/roles.ts";
-import { PostgresTenant } from "../../src/stores/postgres/tenant.ts";
 import { codeOf, numbered } from "../../src/stores/record-elements.fixture.ts";
 import { temporaryWorkspace } from "../../src/stores/temporary-workspace.fixture.ts";
 import { ScriptedModel } from "../../src/testing/index.ts";
 import { counters } from "../security/threats.ts";
-import { emptyDatabase } from "../support/postgres.ts";
 import { CALL, payTool } from "./pay-tool.ts";
-
-let migrated: Promise<string> | undefined;
-
-/** A database with the roles of `jp store roles`. */
-function databaseWithRoles(): Promise<string> {
-  migrated ??= (async () => {
-    const url = await emptyDatabase();
-    await migrateStore(url);
-    const database = new Database(url);
-    for (const text of [groupRolesScript(), groupRolesScript()]) await database.query({ text });
-    await database.close();
-    return url;
-  })();
-  return migrated;
-}
-
-interface Login {
-  readonly store: PostgresStore;
-  /** Of the same role. */
-  readonly database: Database;
-  readonly role: string;
-  readonly people: People;
-  readonly sessions: SessionTable;
-}
-
-/** The owner of the tables, and logins as the script makes them. */
-async function openTenants() {
-  const url = await databaseWithRoles();
-  const owner = new Database(url);
-  onTestFinished(() => owner.close());
-  const run = crypto.randomUUID().replaceAll("-", "");
-  const nameOf = (tenant: string) => (tenant === "*" ? tenant : `${tenant}'s \\ ${run}`);
-  const login = async (
-    role: string,
-    options: { readonly tenant?: string; readonly serves?: string; readonly kind?: RoleKind } = {},
-  ): Promise<Login> => {
-    const { tenant = role, serves = tenant, kind = "writer" } = options;
-    const name = `${role}_${run}`;
-    await owner.query({ text: tenantRoleScript({ role: name, tenant: nameOf(serves), kind }) });
-    const address = new URL(url);
-    address.username = name;
-    const place = { tenant: nameOf(tenant), workspace: "same" };
-    const store = new PostgresStore({ url: address.href, ...place, pid: process.pid });
-    const database = new Database(address.href);
-    const shared = new PostgresTenant({ url: address.href, ...place, pid: process.pid });
-    onTestFinished(async () => {
-      for (const each of [store, database, shared]) await each.close();
-    });
-    const people = openPeople(shared.people);
-    return { store, database, role: name, people, sessions: shared.sessions };
-  };
-  return { owner, login, nameOf };
-}
-
-/** What the server says to a statement: the number of its rows, or its refusal. */
-async function tryIn({ database }: Pick<Login, "database">, text: string): Promise<unknown> {
-  try {
-    return (await database.query({ text })).length;
-  } catch (error) {
-    return error instanceof Error && "code" in error ? error.code : error;
-  }
-}
-
-/** One that waits, with a chain, a file and an offer. */
-async function fill({ store, database }: Login): Promise<void> {
-  const files = temporaryWorkspace();
-  const copied = await files.conversations.create({});
-  await copied.append(...WAITING);
-  await copied.release();
-  await copyStore(await files.openPortable(), store);
-  await database.query({
-    text: `insert into jp.files (conversation, tenant, name, content) select key, tenant, 'notes', 'x' from jp.conversations;
-      insert into jp.offers (key, conversation, tenant, offered)
-        select gen_random_uuid(), key, tenant, '{}' from jp.conversations`,
-  });
-}
+import { fill, type Login, openTenants, tryIn } from "./tenant-logins.ts";
 
 const TABLES = ["workspaces", "conversations", "events", "chain", "files", "offers"];
 

@@ -1846,14 +1846,16 @@ const tenants: Area = {
     },
     {
       id: "T-TENANT-6",
-      threat: "A login for one tenant is also one of jp's own roles, or serves another tenant already.",
+      threat:
+        "A login for one tenant is also one of jp's own roles, or serves another tenant already.",
       defence:
         "The script of a login fails for such a name, in the database and in one transaction, and so does the command " +
         "that prints it.",
     },
     {
       id: "T-TENANT-7",
-      threat: "A login keeps locks, opens connections, or fills the disk of the server, until others can no longer work.",
+      threat:
+        "A login keeps locks, opens connections, or fills the disk of the server, until others can no longer work.",
       defence:
         "Its script limits its connections, and sets time-outs, which a hostile login can lift. Locks and disk are left " +
         "to the server: fleet.md says how.",

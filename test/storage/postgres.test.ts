@@ -1,6 +1,6 @@
 /** What only a store in PostgreSQL does. What every store does is in `stores.test.ts`. */
 import { execFile } from "node:child_process";
-import { generateKeyPairSync } from "node:crypto";
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import {
   mkdirSync,
   readdirSync,
@@ -24,7 +24,7 @@ import { runTurn } from "../../src/assemble/index.ts";
 import { FakeClock, ScriptedModel } from "../../src/testing/index.ts";
 import { Database } from "../../src/stores/postgres/database.ts";
 import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
-import { publicKeyText } from "../../src/stores/postgres/turn-keys.ts";
+import { publicKeyText, type TurnKeys } from "../../src/stores/postgres/turn-keys.ts";
 import { migrate, SCHEMA_VERSION } from "../../src/stores/postgres/schema.ts";
 import { answerBy, REST, WAITING } from "../../src/stores/open-question.fixture.ts";
 import { codeOf, numbered } from "../../src/stores/record-elements.fixture.ts";
@@ -36,6 +36,7 @@ import {
   temporaryFolder,
   temporaryWorkspace,
 } from "../../src/stores/temporary-workspace.fixture.ts";
+import { counters } from "../security/threats.ts";
 import { emptyDatabase, migratedDatabase, PostgresServer } from "../support/postgres.ts";
 import { Relay } from "../support/postgres-relay.ts";
 
@@ -304,6 +305,28 @@ test("a turn is the user's own on machines that accept the key of its last write
     [false, true, false],
     [false, false, true],
   ]);
+});
+
+test("a key that is accepted for other tenants signs nothing of this one, and one without tenants counts for the store's", async () => {
+  counters("T-TENANT-5");
+  const url = await migratedDatabase();
+  const workspace = crypto.randomUUID();
+  const [mine, other] = [generateKeyPairSync("ed25519"), generateKeyPairSync("ed25519")];
+  const key = publicKeyText(other.publicKey);
+  const open = (privateKey: KeyObject, accepted: TurnKeys["accepted"] = []) => {
+    const keys = async () => ({ privateKey, accepted });
+    const store = new PostgresStore({ url, tenant: "acme", workspace, pid: 1, keys });
+    onTestFinished(() => store.close());
+    return store;
+  };
+  await using writer = await open(other.privateKey).create({});
+  await writer.append(...WAITING);
+  const found: boolean[] = [];
+  for (const tenants of [undefined, ["umbrella", "acme"], ["evil", "Acme", "*"]]) {
+    const store = open(mine.privateKey, [tenants === undefined ? key : { key, tenants }]);
+    found.push((await store.load(writer.id)).isOwnTurn);
+  }
+  expect(found).toEqual([true, true, false]);
 });
 
 test("a turn that someone has changed in the database is not the user's own", async () => {

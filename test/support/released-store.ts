@@ -58,7 +58,11 @@ const FILL = `
   insert into jp.tenant_roles values ('someone', 'acme')`;
 
 /** Of each: 4 times as many conversations. */
-export async function fill(database: Database, conversations: number, events: number): Promise<void> {
+export async function fill(
+  database: Database,
+  conversations: number,
+  events: number,
+): Promise<void> {
   const text = FILL.replaceAll("$EVENTS", String(events)).replaceAll(
     "$CONVERSATIONS",
     String(conversations),

@@ -39,6 +39,26 @@ export interface WorkspaceName {
   readonly ensure: () => Promise<string>;
 }
 
+/** The tenant of a store whose options name none. */
+export const DEFAULT_TENANT = "default";
+
+/** The public key of another machine, and the tenants in whose name it may sign turns. */
+export interface AcceptedKey {
+  readonly key: string;
+  readonly tenants: readonly string[];
+}
+
+/** The keys that count for a tenant. One without tenants counts for the store's own, which this is. */
+export function acceptedFor(
+  tenant: string,
+  accepted: readonly (string | AcceptedKey)[],
+): readonly string[] {
+  return accepted.flatMap((entry) => {
+    if (typeof entry === "string") return [entry];
+    return entry.tenants.includes(tenant) ? [entry.key] : [];
+  });
+}
+
 /** Options for all workspaces of a tenant. */
 export type TenantOptions = Omit<PostgresStoreOptions, "workspace">;
 

@@ -5,7 +5,7 @@ import { assertVersion } from "./schema.ts";
 import { SessionRows } from "./session-rows.ts";
 import { type Connections, openConnections } from "./channel.ts";
 import { PostgresStore } from "./postgres-store.ts";
-import type { TenantOptions } from "./store-options.ts";
+import { DEFAULT_TENANT, type TenantOptions } from "./store-options.ts";
 
 export class PostgresTenant implements Tenant {
   readonly #options: TenantOptions;
@@ -47,6 +47,6 @@ export class PostgresTenant implements Tenant {
   }
 
   get #tenant(): string {
-    return this.#options.tenant ?? "default";
+    return this.#options.tenant ?? DEFAULT_TENANT;
   }
 }

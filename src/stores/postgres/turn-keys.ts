@@ -4,14 +4,18 @@
  * accepted key is someone else's: see `ConversationWriter.isOwnTurn`.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
+import { type AcceptedKey, acceptedFor } from "./store-options.ts";
 import type { TurnDigest } from "./turn-state.ts";
 
 /** The Ed25519 keys of a store's user. */
 export interface TurnKeys {
   /** This machine's private key, in PEM. */
   readonly privateKey: KeyObject | string;
-  /** The public keys of others whose turns may continue here: see `publicKeyText`. */
-  readonly accepted?: readonly string[];
+  /**
+   * The public keys of others whose turns may continue here: see `publicKeyText`. One without tenants counts for the
+   * tenant of the store alone.
+   */
+  readonly accepted?: readonly (string | AcceptedKey)[];
 }
 
 /** The last signature of a turn. */
@@ -21,16 +25,16 @@ export interface TurnSignature {
   readonly signature: string;
 }
 
-/** The signer of a store. */
+/** The signer of a store. A machine's own key counts for the tenant of the store, as a signature names it. */
 export class TurnSigner {
   readonly #privateKey: KeyObject;
   readonly #own: string;
   readonly #accepted: ReadonlySet<string>;
 
-  constructor({ privateKey, accepted = [] }: TurnKeys) {
+  constructor(tenant: string, { privateKey, accepted = [] }: TurnKeys) {
     this.#privateKey = typeof privateKey === "string" ? createPrivateKey(privateKey) : privateKey;
     this.#own = publicKeyText(createPublicKey(this.#privateKey));
-    this.#accepted = new Set([this.#own, ...accepted]);
+    this.#accepted = new Set([this.#own, ...acceptedFor(tenant, accepted)]);
   }
 
   sign(digest: TurnDigest): TurnSignature {

@@ -24,7 +24,7 @@ import { type Database, type Queries, SERVER_MS } from "./database.ts";
 import { isBusySql } from "./limits.ts";
 import { lastStartSql } from "./marks.ts";
 import { assertVersion } from "./schema.ts";
-import type { PostgresStoreOptions } from "./store-options.ts";
+import { DEFAULT_TENANT, type PostgresStoreOptions } from "./store-options.ts";
 import { TurnSigner } from "./turn-keys.ts";
 import { LastTurn, type StoredEntry } from "./turn-state.ts";
 
@@ -164,7 +164,7 @@ export class WorkspaceRows {
 
   constructor(database: Database, options: PostgresStoreOptions) {
     this.database = database;
-    this.tenant = options.tenant ?? "default";
+    this.tenant = options.tenant ?? DEFAULT_TENANT;
     this.#options = options;
   }
 
@@ -214,7 +214,7 @@ export class WorkspaceRows {
   async #check(): Promise<void> {
     await assertVersion(this.database);
     const { keys } = this.#options;
-    this.#signer = keys && new TurnSigner(await keys());
+    this.#signer = keys && new TurnSigner(this.tenant, await keys());
   }
 
   async #findNamed(name: string): Promise<string | undefined> {

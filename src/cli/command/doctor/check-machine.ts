@@ -4,15 +4,17 @@ import path from "node:path";
 import type { PartialConfig } from "../../../settings/config/index.ts";
 import type { StreamEntry } from "../../../record/conversation/index.ts";
 import {
+  acceptedFor,
   addressOf,
   assertCanLock,
+  DEFAULT_TENANT,
   type DatabaseOptions,
   type RecordProblem,
   userDataFolder,
   type Workspace,
 } from "../../../stores/index.ts";
 import { columnsOf } from "../../../surfaces/terminal/index.ts";
-import { isJsonObject, systemErrorCode } from "../../../util/index.ts";
+import { isJsonObject, oneLine, systemErrorCode } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import { findEditor, NO_EDITOR_HINT } from "../../editor.ts";
 import { wantsPlainText } from "../../host.ts";
@@ -147,6 +149,20 @@ export async function checkStore(
   } catch (error) {
     return findingFromError(check, error);
   }
+}
+
+/** Which keys may sign the turns that continue here. Reads the config without the workspace's part. */
+export function checkTurnKeys(
+  { tenant = DEFAULT_TENANT }: DatabaseOptions,
+  { storage }: Pick<PartialConfig, "storage">,
+): Finding {
+  const { accepts = [] } = storage ?? {};
+  const { length: counting } = acceptedFor(tenant, accepts);
+  const others = accepts.length - counting;
+  const named = counting === 0 ? "" : ` and ${counting} of other machines`;
+  const rest = others === 0 ? "" : `; ${others} for other tenants only`;
+  const message = `this machine's key${named} for the tenant ${oneLine(tenant)}${rest}`;
+  return { check: "turn keys", state: "ok", message };
 }
 
 /** Reads every record to its end. */

@@ -5,6 +5,7 @@ import {
   type AnchorSettings,
   foldLayers,
   type Layer,
+  type PartialConfig,
   resolveAnchor,
 } from "../../../settings/config/index.ts";
 import type { CommandContext } from "../../context.ts";
@@ -20,6 +21,7 @@ import {
   checkTerminal,
   checkUserData,
   checkStore,
+  checkTurnKeys,
   checkWorkspace,
 } from "./check-machine.ts";
 import { checkLogins } from "./check-logins.ts";
@@ -68,6 +70,9 @@ async function* runChecks(context: CommandContext, seconds: number): AsyncGenera
   if (workspace !== undefined) {
     const store = context.database && (await checkStore(context.database, workspace));
     if (store !== undefined) yield store;
+    if (context.database !== undefined && layers !== undefined) {
+      yield checkTurnKeys(context.database, ownConfig(layers));
+    }
     yield* checkLocks(workspace);
     if (store?.state !== "problem") yield* await checkRecords(workspace);
   }
@@ -88,6 +93,11 @@ async function* runChecks(context: CommandContext, seconds: number): AsyncGenera
   yield* await checkTools(context, config, seconds);
 }
 
+/** The config without the workspace's part. */
+function ownConfig(layers: readonly Layer[]): PartialConfig {
+  return foldLayers(layers.filter(({ isFromWorkspace }) => isFromWorkspace !== true));
+}
+
 /** Whether decisions are anchored as often as the user's own config says. Reports nothing if it does not. */
 function checkAnchors(
   { environment, clock }: CommandContext,
@@ -95,9 +105,7 @@ function checkAnchors(
 ): readonly Finding[] {
   let settings: AnchorSettings | undefined;
   try {
-    settings = resolveAnchor(
-      foldLayers(layers.filter(({ isFromWorkspace }) => isFromWorkspace !== true)),
-    );
+    settings = resolveAnchor(ownConfig(layers));
   } catch (error) {
     return [findingFromError("anchors", error)];
   }

@@ -100,7 +100,8 @@ export async function printRoles({ options, context }: Call<typeof ROLES>): Prom
   if (tenant === undefined && role !== undefined) {
     throw usageError("--role is the login of a tenant.", "Add --tenant.");
   }
-  const login = tenant === undefined ? undefined : { tenant, kind, ...(role !== undefined && { role }) };
+  const login =
+    tenant === undefined ? undefined : { tenant, kind, ...(role !== undefined && { role }) };
   const script = await rolesScript(login);
   context.output.print(script.trimEnd());
 }

@@ -374,6 +374,18 @@ const people = v.pipe(
   trust("own"),
 );
 
+/** The public key of another machine. */
+const machineKey = v.pipe(
+  v.string(),
+  v.regex(/^[\w+/]{43}=$/, "expected what `jp store key` prints"),
+);
+
+/** One key for all tenants would let the machine of any of them sign for the others. */
+const keyTenant = v.pipe(
+  v.string(),
+  v.check((name) => name !== "" && name !== "*", "expected the name of a tenant"),
+);
+
 /** Only the user's own config may set it: otherwise conversations could be redirected to someone else's database. */
 const storage = v.pipe(
   group({
@@ -397,8 +409,19 @@ const storage = v.pipe(
       v.string(),
     ),
     accepts: described(
-      "public keys of other machines, from `jp store key`, whose turns may go on here",
-      v.array(v.pipe(v.string(), v.regex(/^[\w+/]{43}=$/, "expected what `jp store key` prints"))),
+      "public keys of other machines, from `jp store key`, whose turns may go on here; one counts for the turns of storage.tenant alone, unless its table names others",
+      v.array(
+        v.union([
+          machineKey,
+          v.strictObject({
+            key: described("what `jp store key` prints on the other machine", machineKey),
+            tenants: described(
+              "the tenants whose turns that machine may sign",
+              v.pipe(v.array(keyTenant), v.minLength(1, "expected at least one tenant")),
+            ),
+          }),
+        ]),
+      ),
     ),
   }),
   behaviour({ isMachineSpecific: true }),
