@@ -65,7 +65,7 @@ export class RandomSql {
 
   /** An expression of this type, mostly. */
   value(type: string): string {
-    if (this.chance(0.05)) return this.pick(["null", "default"]);
+    if (this.chance(0.03)) return this.pick(["null", "default"]);
     const known = this.#world.values.get(this.chance(0.03) ? "text" : type) ?? ["null"];
     return this.pick(known);
   }
@@ -73,7 +73,7 @@ export class RandomSql {
   /** A value for a column of a row. More often one that the server does not refuse. */
   valueFor({ name, type }: SqlColumn): string {
     if (this.chance(0.4)) return this.value(type);
-    return this.pick(this.#world.values.get(name) ?? [this.value(type)]);
+    return this.pick(this.#world.values.get(`${name} ${type}`) ?? [this.expression(type)]);
   }
 
   /** Like `value`, where `default` is no expression. */
@@ -132,9 +132,27 @@ export class RandomSql {
       `values ${row()}`,
       `values ${row()}, ${row()}`,
       `select ${given.map((column) => (this.chance(0.7) ? column.name : this.expression(column.type))).join(", ")} from jp.${name}`,
-      "default values",
     ]);
     return `insert into jp.${name} (${names}) ${overriding} ${source} ${this.conflict(name, columns)}`;
+  }
+
+  /** Takes the numbers that come next. */
+  reserve(): string {
+    const { name, columns } = this.pick(
+      this.#world.tables.filter((table) => table.columns[0]?.name === "key"),
+    );
+    const values = columns.map((column) =>
+      column.name === "key"
+        ? `(select max(key) from jp.${name}) + n`
+        : column.type === "text" && column.name !== "tenant"
+          ? "'x' || n"
+          : this.valueFor(column),
+    );
+    return `insert into jp.${name} (${columns.map((column) => column.name).join(", ")}) overriding system value
+      select ${values.join(", ")} from generate_series(1, 200) n on conflict do nothing`.replaceAll(
+      "default",
+      "null",
+    );
   }
 
   conflict(name: string, columns: readonly SqlColumn[]): string {
@@ -194,6 +212,9 @@ const CHANGES: readonly Draw[] = Array.from({ length: 30 }, () => (sql: RandomSq
 
 const STATEMENTS: readonly Draw[] = [
   ...CHANGES,
+  (sql) => sql.reserve(),
+  (sql) => sql.reserve(),
+  (sql) => sql.reserve(),
   (sql) => sql.query(),
   (sql) => sql.query(),
   (sql) => sql.query(),

@@ -21,6 +21,9 @@ PGPASSWORD work.`,
     description: "Create or update the tables of the store",
     options: options.MIGRATE,
     help: `
+While it changes tables, no one else can read or write: it says how long. Stop
+workers, desks and sessions of the old version first.
+
 Earlier versions of jp kept a queue for their workers in the schema jp_queue. It
 stays until you remove it with --drop-queue, once those workers are gone. It has
 only hints, so no turn is lost: a worker of an earlier version that still runs
@@ -45,7 +48,12 @@ Others who use the database continue your turns, and act on your approvals, only
 if they accept this key, in their own config:
 
   [storage]
-  accepts = ["…"]`,
+  accepts = ["…"]
+
+A key counts for the turns of storage.tenant alone, unless the entry names the
+tenants whose turns that machine may sign:
+
+  accepts = [{ key = "…", tenants = ["acme", "umbrella"] }]`,
     run: async () => (await import("./store.ts")).printKey,
   });
   defineTenants(group);
@@ -66,7 +74,11 @@ runs. The kinds:
   reader  reads conversations and people
   writer  also asks, answers and continues turns: commands
   desk    also changes people and logins: jp serve, jp serve people
-  worker  a writer that also continues turns: jp worker`,
+  worker  a writer that also continues turns: jp worker
+
+The script of a login fails if it serves another tenant or has another kind, or
+is one of jp's own roles: --role names another. It also limits connections and
+how long statements, locks and open transactions may last.`,
     run: async () => (await import("./store.ts")).printRoles,
   });
   define(group.command("limit"), {
