@@ -47,8 +47,16 @@ export async function createContext(
   const onWait = (address: string) =>
     context.output.notice(`The store at ${address} does not answer. Waiting for it to start…`);
   const connecting = waitsForStore ? { onWait } : { startMs: 0 };
-  const context = contextOf(host, flags, { ...found, connecting });
+  const onStoreId = () => noticeStoreId(context.output);
+  const context = contextOf(host, flags, { ...found, connecting, onStoreId });
   return context;
+}
+
+/** A new workspace got its `.jp/.store-id`. */
+export function noticeStoreId(output: Output): void {
+  output.notice(
+    "Made .jp/.store-id, which names this workspace in the database. Commit it: other clones need it.",
+  );
 }
 
 /** A reader such as `head` has seen enough. A socket resets the connection if it was written to at that moment. */

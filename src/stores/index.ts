@@ -82,6 +82,7 @@ export {
   type StorageErrorCode,
 } from "./storage-error.ts";
 export type {
+  ClaimedWorkspace,
   EndedSessions,
   FileEdit,
   PeopleChange,
@@ -94,7 +95,9 @@ export type {
   SessionRow,
   SessionStore,
   SessionTable,
+  StoredWorkspace,
   Tenant,
+  WorkspaceClaims,
   WorkspaceCreateOptions,
   WorkspaceStore,
   WorkspaceSummary,

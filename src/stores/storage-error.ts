@@ -33,7 +33,10 @@ export type StorageErrorCode =
   | "foreign_workspace"
   | "workspace_moved"
   | "workspace_exists"
-  | "workspace_id_damaged";
+  | "workspace_id_damaged"
+  | "workspace_claimed"
+  | "other_workspace"
+  | "workspace_unnamed";
 
 /** A conversation, session, store or workspace cannot be read or written. */
 export class StorageError extends JpError<StorageErrorCode> {}

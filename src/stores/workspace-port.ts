@@ -20,6 +20,35 @@ export interface WorkspaceStore extends ConversationStore {
   setLocal(id: ConversationId, isLocal: boolean): Promise<void>;
 }
 
+/** How a database knows the workspace that jp is in. */
+export interface WorkspaceClaims {
+  /**
+   * The workspace in the database; undefined until something is stored. Throws `workspace_claimed`, `other_workspace`,
+   * and what connecting throws.
+   */
+  findStored(): Promise<StoredWorkspace | undefined>;
+  /**
+   * Has `.jp/.store-id` name the workspace from now on, and clones without it refused. `isOther`: what the database has
+   * under the same `.jp/.id` belongs to another repository, and this one gets a workspace of its own. Throws the same,
+   * `workspace_unnamed` if the config names the workspace, and `write_failed`.
+   */
+  claim(isOther: boolean): Promise<ClaimedWorkspace>;
+}
+
+/** A workspace in a database. */
+export interface StoredWorkspace {
+  /** For lists, and for `storage.workspace`. */
+  readonly name: string;
+  /** It goes by the five digits of `.jp/.id`, which another repository may have as well. */
+  readonly isUnclaimed: boolean;
+}
+
+/** `created`: it has nothing yet. `known`: it had been claimed with this clone's id before. */
+export interface ClaimedWorkspace {
+  readonly type: "created" | "claimed" | "known";
+  readonly name: string;
+}
+
 /** The workspaces of one tenant of a shared database. */
 export interface Tenant {
   /** The names of the workspaces that have data. Throws `store_unreachable`, `store_not_migrated`, `store_too_new`. */

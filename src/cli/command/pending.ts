@@ -164,27 +164,60 @@ export async function openEverywhere(
   onProblem: (problem: string) => void,
 ): Promise<Everywhere> {
   const tenant = await context.findTenant();
-  if (tenant !== undefined) return openStored(context, tenant);
+  if (tenant !== undefined) return openStored(context, tenant, onProblem);
   return {
     workspaces: openKnown(context, onProblem),
     findNew: async () => [],
   };
 }
 
-/** The current workspace goes by its path, as everywhere else. */
-async function openStored(context: CommandContext, tenant: Tenant): Promise<Everywhere> {
-  const checkout = findCheckout(context);
-  const own = checkout && (context.database?.workspace ?? checkout.findId());
-  const seen = new Set(own === undefined ? [] : [own]);
+/** The current workspace goes by its path, as everywhere else. If the database refuses it, the others are listed. */
+async function openStored(
+  context: CommandContext,
+  tenant: Tenant,
+  onProblem: (problem: string) => void,
+): Promise<Everywhere> {
+  const checkout = await findUsable(context, onProblem);
+  const seen = new Set<string>();
   const findNew = async () => {
     const names = (await tenant.list()).filter((name) => !seen.has(name));
+    // Another process may have stored the first conversation of this workspace meanwhile.
+    const own = names.length === 0 ? undefined : await findStoredName(context, checkout);
     for (const name of names) seen.add(name);
-    return names.map((name) => ({ root: name, conversations: tenant.open(name) }));
+    return names
+      .filter((name) => name !== own)
+      .map((name) => ({ root: name, conversations: tenant.open(name) }));
   };
   return {
     workspaces: [...(checkout === undefined ? [] : [checkout]), ...(await findNew())],
     findNew,
   };
+}
+
+async function findUsable(
+  context: CommandContext,
+  onProblem: (problem: string) => void,
+): Promise<Workspace | undefined> {
+  const checkout = findCheckout(context);
+  try {
+    await findStoredName(context, checkout);
+    return checkout;
+  } catch (error) {
+    if (!isJpError(error) || !REFUSALS.has(error.code)) throw error;
+    onProblem(`${checkout?.root}: ${error.message}`);
+    return undefined;
+  }
+}
+
+const REFUSALS = new Set(["workspace_claimed", "other_workspace"]);
+
+/** Its name in the database. Undefined until something is stored. Throws `workspace_claimed`, `other_workspace`. */
+export async function findStoredName(
+  { database }: Pick<CommandContext, "database">,
+  workspace: Workspace | undefined,
+): Promise<string | undefined> {
+  if (database?.workspace !== undefined) return database.workspace;
+  return (await workspace?.claims?.findStored())?.name;
 }
 
 /** The workspace that jp is in. Undefined in any other folder. */

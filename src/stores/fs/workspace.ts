@@ -3,10 +3,15 @@ import { existsSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
 import { type Clock, shellWord } from "../../util/index.ts";
 import { DatabaseWorkspaceStore } from "../postgres/workspace-store.ts";
-import type { PostgresStoreOptions } from "../postgres/store-options.ts";
+import type { PostgresStoreOptions, WorkspaceFiles } from "../postgres/store-options.ts";
 import type { PortableStore } from "../portable.ts";
 import { StorageError } from "../storage-error.ts";
-import type { RecordFiles, SessionStore, WorkspaceStore } from "../workspace-port.ts";
+import type {
+  RecordFiles,
+  SessionStore,
+  WorkspaceClaims,
+  WorkspaceStore,
+} from "../workspace-port.ts";
 import { findFile } from "./conversation-files.ts";
 import { WORKSPACE_FOLDER } from "./conversation-folders.ts";
 import { makeFolder, writeDurably } from "./durable.ts";
@@ -15,6 +20,7 @@ import { FsWorkspaceStore } from "./fs-workspace-store.ts";
 import { securePrivateFolder } from "./private-folder.ts";
 import { assertNotLink } from "./safe-open.ts";
 import { findSessionId, FsSessionStore } from "./sessions.ts";
+import { ensureStoreId, findStoreId, removeStoreId } from "./store-id.ts";
 import {
   ensureWorkspaceData,
   findWorkspaceData,
@@ -44,6 +50,8 @@ export interface Workspace {
   readonly conversations: WorkspaceStore;
   readonly files: RecordFiles;
   readonly session: SessionStore;
+  /** Undefined with files. */
+  readonly claims: WorkspaceClaims | undefined;
   /** Opens its conversations for copying to and from other stores. */
   openPortable(): Promise<PortableStore>;
   /** Undefined until something is stored. */
@@ -93,8 +101,10 @@ export interface DatabaseOptions extends Pick<
   PostgresStoreOptions,
   "url" | "tenant" | "keys" | "connecting"
 > {
-  /** Overrides the id of the workspace. */
+  /** Overrides what the files of the workspace say. */
   readonly workspace?: string;
+  /** Called when a new workspace got its `.jp/.store-id`, which other clones need. Must not throw. */
+  readonly onStoreId?: () => void;
 }
 
 /**
@@ -135,6 +145,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): Workspace {
     isPlainFolder,
     conversations,
     files: conversations,
+    claims: conversations instanceof DatabaseWorkspaceStore ? conversations : undefined,
     openPortable: async () => conversations.openPortable(),
     session: sessions,
     findId: user.findId,
@@ -163,15 +174,22 @@ function openDatabase(
   },
 ): DatabaseWorkspaceStore {
   const { root, user, isPlainFolder } = place;
+  const { onStoreId, ...options } = database;
   const outside = () => {
     throw unnamedError(root);
   };
-  const name = isPlainFolder
-    ? { find: outside, ensure: outside }
-    : { find: user.findId, ensure: () => ensureWorkspaceId(root, { data: user.data, clock }) };
+  const files: WorkspaceFiles = {
+    root,
+    findId: isPlainFolder ? outside : user.findId,
+    ensureId: () => ensureWorkspaceId(root, { data: user.data, clock }),
+    findStoreId: () => findStoreId(root),
+    ensureStoreId: () => ensureStoreId(root),
+    removeStoreId: () => removeStoreId(root),
+    onCreate: () => onStoreId?.(),
+  };
   return new DatabaseWorkspaceStore({
-    ...database,
-    workspace: database.workspace ?? name,
+    ...options,
+    workspace: database.workspace ?? files,
     pid,
     ensurePrivateFolder: user.ensure,
     headsFile: headsFileIn(user.data),

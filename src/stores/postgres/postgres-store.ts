@@ -51,7 +51,13 @@ import {
   recordChangedError,
   THIS_PROCESS,
 } from "../storage-error.ts";
-import type { FileEdit, RecordFile } from "../workspace-port.ts";
+import type {
+  ClaimedWorkspace,
+  FileEdit,
+  RecordFile,
+  StoredWorkspace,
+  WorkspaceClaims,
+} from "../workspace-port.ts";
 import { ChainRows } from "./chain-rows.ts";
 import { type Channel, type Connections, openConnections } from "./channel.ts";
 import { answerClosed } from "./closed-answer.ts";
@@ -118,7 +124,7 @@ const TAKE = `c.tenant = $6 and c.workspace = $1 and c.id = (
 /** How many entries are read at once. */
 const PIECE = 5000;
 
-export class PostgresStore implements ConversationStore, PortableStore {
+export class PostgresStore implements ConversationStore, PortableStore, WorkspaceClaims {
   readonly #options: PostgresStoreOptions;
   readonly #isShared: boolean;
   readonly #channel: Channel;
@@ -328,7 +334,7 @@ export class PostgresStore implements ConversationStore, PortableStore {
   /** Starts only once the workspace is known: turns left there can continue here. */
   async work(options: WorkOptions): Promise<RunningWork> {
     const { signal = new AbortController().signal } = options;
-    const workspace = await abortable(this.#rows.ensureKey(), signal);
+    const workspace = await abortable(this.#rows.ensureKeyForWorker(), signal);
     const { TurnWork } = await loadModule(() => import("./turn-work.ts"));
     signal.throwIfAborted();
     const take = (skipped: readonly ConversationId[]) => {
@@ -351,6 +357,14 @@ export class PostgresStore implements ConversationStore, PortableStore {
     });
     await this.#parts.chains.copy({ key: row.key, id }, writer.id);
     return writer.id;
+  }
+
+  findStored(): Promise<StoredWorkspace | undefined> {
+    return this.#rows.findRow();
+  }
+
+  claim(isOther: boolean): Promise<ClaimedWorkspace> {
+    return this.#rows.claim(isOther);
   }
 
   async listRecords(): Promise<readonly ConversationId[]> {

@@ -30,6 +30,21 @@ function separate(table: string): string {
   );`;
 }
 
+/**
+ * The id in the file `.jp/.store-id` of a workspace's clones. Null for a workspace that goes by its name alone. A login
+ * that could change it would have one workspace's turns continue in another.
+ */
+const STORE_ID = `
+  alter table jp.workspaces add column store_id text, add unique (tenant, store_id);
+  create function jp.keep_store_id() returns trigger language plpgsql as $$ begin
+    if new.store_id is distinct from old.store_id and old.store_id is not null then
+      raise exception 'the store id of a workspace never changes';
+    end if;
+    return new;
+  end $$;
+  create trigger keep_store_id before update of store_id on jp.workspaces
+    for each row execute function jp.keep_store_id();`;
+
 const MIGRATIONS: readonly string[] = [
   `
   create table jp.workspaces (
@@ -228,6 +243,7 @@ const MIGRATIONS: readonly string[] = [
   create index on jp.conversations (tenant, workspace, queue, ready_at) where ready_at is not null;
   create index on jp.offers (tenant, conversation);
   ${LIMIT_FUNCTIONS}
+  ${STORE_ID}
 
   -- Where turns start, and what a reader of the last turn has to know of earlier ones.
   create index events_starts on jp.events (tenant, conversation, seq) where ${IS_START};

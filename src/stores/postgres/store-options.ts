@@ -18,7 +18,7 @@ export interface PostgresStoreOptions {
   /** The owner of the conversations. */
   readonly tenant?: string;
   /** A tenant can have several. */
-  readonly workspace?: string | WorkspaceName;
+  readonly workspace?: string | WorkspaceFiles;
   /** Overrides the server's clock, for tests. Leases always use the server's. */
   readonly clock?: Clock;
   readonly pid: number;
@@ -32,11 +32,29 @@ export interface PostgresStoreOptions {
   readonly root?: string;
 }
 
-/** A name that may not exist yet. */
-export interface WorkspaceName {
-  readonly find: () => string | undefined;
-  /** Throws `no_workspace`. */
-  readonly ensure: () => Promise<string>;
+/** The files of a workspace that name it in a database. All throw `no_workspace` outside of a workspace. */
+export interface WorkspaceFiles {
+  /** The folder with `.jp`, for messages. */
+  readonly root: string;
+  /** The id in `.jp/.id`, if there is one. Throws `workspace_id_damaged`. */
+  readonly findId: () => string | undefined;
+  /** Throws `workspace_id_damaged`, `write_failed`. */
+  readonly ensureId: () => Promise<string>;
+  /** The id in `.jp/.store-id`, if there is one. Throws `workspace_id_damaged`. */
+  readonly findStoreId: () => string | undefined;
+  /** The same id in all processes that call it at once. Throws `workspace_id_damaged`, `write_failed`. */
+  readonly ensureStoreId: () => Promise<StoreIdFile>;
+  /** Removes a file that `ensureStoreId` has just made. */
+  readonly removeStoreId: () => void;
+  /** Called when a new workspace has made its own `.jp/.store-id`. */
+  readonly onCreate: () => void;
+}
+
+/** The file with the id by which a database knows a workspace. */
+export interface StoreIdFile {
+  readonly storeId: string;
+  /** This call has made it. */
+  readonly isNew: boolean;
 }
 
 /** The tenant of a store whose options name none. */

@@ -20,6 +20,7 @@ import {
 import { findJson, isJsonObject, type JsonObject, messageOf, parseJson } from "../../util/index.ts";
 import type { ConversationSummary, PendingTurn, WorkLoad } from "../port.ts";
 import { conversationNotFoundError, StorageError } from "../storage-error.ts";
+import type { ClaimedWorkspace } from "../workspace-port.ts";
 import { type Database, type Queries, SERVER_MS } from "./database.ts";
 import { isBusySql } from "./limits.ts";
 import { lastStartSql } from "./marks.ts";
@@ -27,6 +28,7 @@ import { assertVersion } from "./schema.ts";
 import { DEFAULT_TENANT, type PostgresStoreOptions } from "./store-options.ts";
 import { TurnSigner } from "./turn-keys.ts";
 import { LastTurn, type StoredEntry } from "./turn-state.ts";
+import { type NamedRow, WorkspaceName } from "./workspace-name.ts";
 
 export interface ConversationRow {
   readonly key: string;
@@ -160,12 +162,14 @@ export class WorkspaceRows {
   readonly #options: PostgresStoreOptions;
   #signer: TurnSigner | undefined;
   #checked: Promise<void> | undefined;
-  #workspace: { readonly key: string; readonly name: string } | undefined;
+  readonly #named: WorkspaceName;
+  #workspace: NamedRow | undefined;
 
   constructor(database: Database, options: PostgresStoreOptions) {
     this.database = database;
     this.tenant = options.tenant ?? DEFAULT_TENANT;
     this.#options = options;
+    this.#named = new WorkspaceName(database, this.tenant, options.workspace);
   }
 
   /** Known once the workspace is. Undefined if everyone with write access is trusted. */
@@ -178,17 +182,17 @@ export class WorkspaceRows {
     return `${this.database.address}#${this.tenant}/${this.#workspace?.name ?? ""}`;
   }
 
-  /** The key of the workspace. Undefined until something is stored in it. */
+  /** The key of the workspace. Undefined until something is stored in it. Throws what `WorkspaceName.find` throws. */
   async findKey(): Promise<string | undefined> {
-    if (this.#workspace !== undefined) return this.#workspace.key;
-    this.#checked ??= this.#check().catch((error: unknown) => {
-      this.#checked = undefined;
-      throw error;
-    });
-    await this.#checked;
-    const { workspace = "default" } = this.#options;
-    const name = typeof workspace === "string" ? workspace : workspace.find();
-    return name === undefined ? undefined : this.#findNamed(name);
+    return (await this.findRow())?.key;
+  }
+
+  /** The workspace. Undefined until something is stored in it. Throws what `WorkspaceName.find` throws. */
+  async findRow(): Promise<NamedRow | undefined> {
+    if (this.#workspace !== undefined) return this.#workspace;
+    await this.#ready();
+    this.#workspace = await this.#named.find();
+    return this.#workspace;
   }
 
   /** Like `findKey`, for a statement about this conversation. */
@@ -198,32 +202,41 @@ export class WorkspaceRows {
   }
 
   async ensureKey(): Promise<string> {
-    const found = await this.findKey();
-    if (found !== undefined) return found;
-    const { workspace = "default" } = this.#options;
-    const name = typeof workspace === "string" ? workspace : await workspace.ensure();
-    await this.database.query({
-      text: "insert into jp.workspaces (tenant, name) values ($1, $2) on conflict do nothing",
-      values: [this.tenant, name],
+    if ((await this.findKey()) === undefined) this.#workspace = await this.#named.ensure();
+    return this.#knownKey();
+  }
+
+  /** See `WorkspaceName.ensureForWorker`. */
+  async ensureKeyForWorker(): Promise<string> {
+    if ((await this.findKey()) === undefined) this.#workspace = await this.#named.ensureForWorker();
+    return this.#knownKey();
+  }
+
+  /** See `WorkspaceClaims.claim`. */
+  async claim(isOther: boolean): Promise<ClaimedWorkspace> {
+    await this.#ready();
+    const claimed = await this.#named.claim(isOther);
+    this.#workspace = undefined;
+    return claimed;
+  }
+
+  #knownKey(): string {
+    if (this.#workspace === undefined) throw new TypeError("the workspace is not known yet");
+    return this.#workspace.key;
+  }
+
+  #ready(): Promise<void> {
+    this.#checked ??= this.#check().catch((error: unknown) => {
+      this.#checked = undefined;
+      throw error;
     });
-    const made = await this.#findNamed(name);
-    if (made === undefined) throw new Error("the workspace was removed");
-    return made;
+    return this.#checked;
   }
 
   async #check(): Promise<void> {
     await assertVersion(this.database);
     const { keys } = this.#options;
     this.#signer = keys && new TurnSigner(this.tenant, await keys());
-  }
-
-  async #findNamed(name: string): Promise<string | undefined> {
-    const [row] = await this.database.query<{ readonly key: string }>({
-      text: "select key from jp.workspaces where tenant = $1 and name = $2",
-      values: [this.tenant, name],
-    });
-    if (row !== undefined) this.#workspace = { key: row.key, name };
-    return row?.key;
   }
 
   /** The time of the store: the server's, unless a test replaces it. */

@@ -19,6 +19,7 @@ import type {
   FileEdit,
   RecordFile,
   RecordFiles,
+  WorkspaceClaims,
   WorkspaceCreateOptions,
   WorkspaceStore,
   WorkspaceSummary,
@@ -29,7 +30,7 @@ import { addressOf, type PostgresStoreOptions } from "./store-options.ts";
 /** The names of these parts as files. */
 const FILE_NAMES = { events: EVENTS, metadata: METADATA, baseConfig: BASE_CONFIG } as const;
 
-export class DatabaseWorkspaceStore implements WorkspaceStore, RecordFiles {
+export class DatabaseWorkspaceStore implements WorkspaceStore, RecordFiles, WorkspaceClaims {
   readonly #store: () => Promise<PostgresStore>;
   readonly #address: string;
   #opened: PostgresStore | undefined;
@@ -52,6 +53,9 @@ export class DatabaseWorkspaceStore implements WorkspaceStore, RecordFiles {
   readonly unarchive: PostgresStore["unarchive"] = async (...given) =>
     (await this.#store()).unarchive(...given);
   readonly work: PostgresStore["work"] = async (...given) => (await this.#store()).work(...given);
+  readonly findStored: PostgresStore["findStored"] = async () => (await this.#store()).findStored();
+  readonly claim: PostgresStore["claim"] = async (...given) =>
+    (await this.#store()).claim(...given);
 
   constructor(options: PostgresStoreOptions) {
     this.#address = addressOf(options.url);

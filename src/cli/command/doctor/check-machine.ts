@@ -140,12 +140,17 @@ export function checkWorkspace(context: CommandContext): Finding {
 /** Whether the database can be used. */
 export async function checkStore(
   { url }: DatabaseOptions,
-  { conversations }: Workspace,
+  { conversations, claims }: Workspace,
 ): Promise<Finding> {
   const check = "store";
   try {
     await conversations.list({ limit: 1 });
-    return { check, state: "ok", message: addressOf(url) };
+    const stored = await claims?.findStored();
+    const named = stored === undefined ? "" : ` (workspace ${oneLine(stored.name)})`;
+    const message = `${addressOf(url)}${named}`;
+    if (stored?.isUnclaimed !== true) return { check, state: "ok", message };
+    const hint = "Another repository may have the same .jp/.id. To claim it: jp store claim";
+    return { check, state: "warning", message, hint };
   } catch (error) {
     return findingFromError(check, error);
   }

@@ -132,6 +132,10 @@ export async function openHere(
   const flags = { nonInteractive, format, schema, persist, directives, isForWorker };
   const isSaved = persist !== false;
   const own: { mode?: Mode | undefined } = {};
+  if (context.database !== undefined) {
+    const { offerClaim } = await loadModule(() => import("../../claim.ts"));
+    await offerClaim(context, { nonInteractive });
+  }
   return openTurn(context, {
     findTruster: (config) => findTruster(context, config, { nonInteractive }),
     waitForLock: (open, config) => openWhenUnlocked(context, open, config),

@@ -44,7 +44,13 @@ import type { Call } from "../../define.ts";
 import { usageError } from "../../exit-status.ts";
 import { wantsPlainText } from "../../host.ts";
 import { trustedConfig } from "../../trust.ts";
-import { type Everywhere, findCheckout, type FoundWorkspace, openEverywhere } from "../pending.ts";
+import {
+  type Everywhere,
+  findCheckout,
+  findStoredName,
+  type FoundWorkspace,
+  openEverywhere,
+} from "../pending.ts";
 import { isLocalName, parseOrigin } from "./origin.ts";
 import { findOwner } from "./people.ts";
 import { TurnRunner } from "./run-turns.ts";
@@ -86,7 +92,7 @@ export async function serve({ options, context }: Call<typeof SERVE>): Promise<v
     owner,
     sessions: await openStoredSessions(context, onProblem),
     // "all" includes new workspaces, so anyone who may see all of them may see those too.
-    scope: options.all === true ? "all" : scopeOf(workspaces, context),
+    scope: options.all === true ? "all" : await scopeOf(workspaces, context),
     runs: runner !== undefined,
     page,
     clock,
@@ -119,12 +125,13 @@ async function openStoredSessions(
  * Shared by all desks that serve the workspace, wherever its clone is. The prefix keeps it distinct from a path and
  * from `all`.
  */
-function scopeOf(
+async function scopeOf(
   [first]: readonly FoundWorkspace[],
-  { database, workspace }: CommandContext,
-): string {
+  context: CommandContext,
+): Promise<string> {
+  const { database, workspace } = context;
   if (database === undefined) return first?.root ?? "";
-  return `workspace ${database.workspace ?? workspace.findId() ?? ""}`;
+  return `workspace ${(await findStoredName(context, workspace)) ?? workspace.findId() ?? ""}`;
 }
 
 function untilOutputGone(context: CommandContext): Disposable & { readonly signal: AbortSignal } {

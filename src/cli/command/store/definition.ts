@@ -41,6 +41,22 @@ the conversations meanwhile.`,
   })
     .argument("<from>", "Where they are: files, or the address of a database")
     .argument("<to>", "Where they go: files, or the address of a database");
+  define(group.command("claim"), {
+    description: "Name this workspace in the database by .jp/.store-id",
+    options: options.CLAIM,
+    help: `
+A workspace that is new to a database gets the file .jp/.store-id, with 128
+random bits that name it there. One from before that goes by the five digits of
+.jp/.id, which another repository may have as well, until you claim it: jp
+writes the file, and its conversations belong to those who have it.
+
+Commit the file, and have other clones pull it. Until then they are refused,
+except with storage.workspace. What runs already goes on.
+
+--other is for a repository that has the .jp/.id of another one by chance: it
+gets a workspace without conversations, and leaves those of the other alone.`,
+    run: async () => (await import("./store.ts")).claimWorkspace,
+  });
   define(group.command("key"), {
     description: "Print the key with which this machine signs turns in a database",
     help: `

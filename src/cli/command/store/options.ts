@@ -6,6 +6,10 @@ export const MIGRATE = {
   "--drop-queue": "Remove the queue that workers of earlier versions use",
 } as const satisfies Options;
 
+export const CLAIM = {
+  "--other": "Not a clone of the one that has its .jp/.id in the database: start a workspace",
+} as const satisfies Options;
+
 export const ROLES = {
   "--tenant <name>": "Only the login of this tenant; * is all tenants",
   "--role <name>": "Its name (default: jp_ and the tenant)",

@@ -13,10 +13,11 @@ import {
 } from "../../../stores/index.ts";
 import { createStatusLine } from "../../../surfaces/terminal/index.ts";
 import { JpError, jsonLine, oneLine } from "../../../util/index.ts";
-import { type CommandContext, FILES, findDatabase, warn } from "../../context.ts";
+import { type CommandContext, FILES, findDatabase, noticeStoreId, warn } from "../../context.ts";
+import { describeClaimed } from "../../claim.ts";
 import type { Call } from "../../define.ts";
 import { noDatabaseError, usageError } from "../../exit-status.ts";
-import type { LIMIT, MIGRATE, ROLES } from "./options.ts";
+import type { CLAIM, LIMIT, MIGRATE, ROLES } from "./options.ts";
 
 /** Throws `usage`, `store_too_new`, `store_busy`, `store_unreachable`. */
 export async function migrateDatabase({
@@ -89,6 +90,17 @@ async function copyWithProgress(
   }
 }
 
+/**
+ * Throws `usage`, `no_workspace`, `workspace_claimed`, `other_workspace`, `workspace_unnamed`, and what reading and writing the
+ * store throws.
+ */
+export async function claimWorkspace({ options, context }: Call<typeof CLAIM>): Promise<void> {
+  const { claims } = context.workspace;
+  if (claims === undefined) throw noDatabaseError(`jp --store ${ADDRESS} store claim`);
+  const claimed = await claims.claim(options.other === true);
+  context.output.notice(describeClaimed(claimed));
+}
+
 export async function printKey({ context }: Call): Promise<void> {
   const { key } = await ensureMachineKey(context.environment);
   context.output.print(key.text);
@@ -147,10 +159,16 @@ function describeLimits({ tenant, turns, bytes, requests }: LimitedTenant): stri
 }
 
 async function openPortable(context: CommandContext, address: string): Promise<PortableStore> {
-  const { environment, cwd, clock, host } = context;
+  const { environment, cwd, clock, host, output } = context;
   const database = await findDatabase(environment, address).catch(() => {
     throw usageError(`Not a store: ${oneLine(address)}`, `Write ${FILES}, or postgres://….`);
   });
-  const options = { from: cwd, environment, clock, pid: host.pid };
-  return openWorkspace({ ...options, ...(database !== undefined && { database }) }).openPortable();
+  const onStoreId = () => noticeStoreId(output);
+  return openWorkspace({
+    from: cwd,
+    environment,
+    clock,
+    pid: host.pid,
+    ...(database !== undefined && { database: { ...database, onStoreId } }),
+  }).openPortable();
 }
