@@ -18,7 +18,7 @@ async function openFleet(server: ModelServer) {
     config: "assistant.request.max_retries = 0",
   });
   const jp = (...words: readonly string[]) => project.jpWith({ JP_STORE: url }, ...words);
-  expect((await jp("store", "migrate")).status).toBe(0);
+  for (const step of ["migrate", "claim"]) expect((await jp("store", step)).status).toBe(0);
   const database = new Database(url);
   onTestFinished(() => database.close());
   return { project, url, jp, database };

@@ -868,6 +868,34 @@ const workspace: Area = {
         "Only config changes and compactions are taken from it, and the config is a claim like any other. The number of turns has to " +
         "fit the start of the compaction's own turn and the length of the file, or all of the record is read. At most 64 compactions are looked at.",
     },
+    {
+      id: "T-WORK-29",
+      threat:
+        "It brings the `.jp/.store-id` of another project, copied from a public repository, or something else in that place, so that " +
+        "the user's conversations in a database mix with those of that project, or that project's clones are refused.",
+      defence:
+        "The file is read like a record: a link, a long file or anything but one id is an error. The conversations of a database are for all " +
+        "clones with the file, as they were for all with the same `.id`, and so are those that the user starts in this one. What would run is a claim all the same, " +
+        "an approval counts only for the same call with the same program, and each machine signs its turns. Local conversations belong to the path. A clone " +
+        "claims a workspace that goes by its five digits only by `jp store claim`, or a yes to a question that says what it means.",
+    },
+    {
+      id: "T-WORK-30",
+      threat:
+        "Two repositories that share a database have the same five digits in `.jp/.id` by chance, and so each other's conversations.",
+      defence:
+        "128 random bits in `.jp/.store-id` name a workspace there. One from before goes on by its five digits until someone claims it; then " +
+        "the other repository is refused, and can start a workspace of its own. Until then, the two share what they have.",
+    },
+    {
+      id: "T-WORK-31",
+      threat:
+        "Someone who can write to the database gives the row of one workspace the id of another, so that turns with approvals " +
+        "continue with the tools of the other.",
+      defence:
+        "The database lets no login change an id that is set. Turns are signed under the name of their row, and a name that fits neither the id in " +
+        "the files of the workspace nor its `.id` is refused.",
+    },
   ],
 };
 
