@@ -24,7 +24,11 @@ export function prepareSite(folder: string, fleet: Fleet, config: readonly strin
   mkdirSync(path.join(folder, ".jp"));
   writeFileSync(path.join(folder, ".jp", ".id"), fleet.workspace);
   writeUserConfig(folder, config);
-  const variables = { ...benchVariables(folder), JP_STORE: fleet.url };
+  const variables = {
+    ...benchVariables(folder),
+    JP_STORE: fleet.url,
+    JP_CFG_STORAGE_WORKSPACE: fleet.workspace,
+  };
   return { root: folder, fleet, variables };
 }
 

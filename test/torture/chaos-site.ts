@@ -110,6 +110,7 @@ export class ChaosSite implements AsyncDisposable {
       env: {
         ...variablesOf(this.place),
         JP_STORE: isRelayed ? this.relay.url : this.url,
+        JP_CFG_STORAGE_WORKSPACE: "abc12",
         JP_SESSION: session,
         TORTURE_ROUND: round,
         ...(fault !== undefined && { TORTURE_FAULT: JSON.stringify(fault) }),

@@ -6,6 +6,7 @@ import {
   type LimitedTenant,
   listLimits,
   migrateStore,
+  noWorkspaceError,
   openWorkspace,
   type PortableStore,
   rolesScript,
@@ -95,8 +96,9 @@ async function copyWithProgress(
  * store throws.
  */
 export async function claimWorkspace({ options, context }: Call<typeof CLAIM>): Promise<void> {
-  const { claims } = context.workspace;
-  if (claims === undefined) throw noDatabaseError(`jp --store ${ADDRESS} store claim`);
+  const { claims, isPlainFolder, root } = context.workspace;
+  if (claims === undefined) throw noDatabaseError("No database is configured.");
+  if (isPlainFolder) throw noWorkspaceError(root);
   const claimed = await claims.claim(options.other === true);
   context.output.notice(describeClaimed(claimed));
 }

@@ -405,7 +405,7 @@ const storage = v.pipe(
       v.string(),
     ),
     workspace: described(
-      "the name of the workspace in the database; by default its id, from `.jp/.id`",
+      "the name of the workspace in the database; by default, `.jp/.store-id` says which it is",
       v.string(),
     ),
     accepts: described(
