@@ -147,7 +147,7 @@ test.each([
   ["y", true],
   ["n", false],
 ])(
-  "on a terminal, jp asks once whether to claim a workspace from before: %s",
+  "jp asks on a terminal, once, whether to claim a workspace from before: %s",
   async (key, isClaimed) => {
     counters("T-WORK-29");
     await using server = await ModelServer.start(["One.", "Two."]);

@@ -124,7 +124,7 @@ test("a workspace from before goes on by the five digits of its .id, in all clon
   expect(await rows()).toEqual([{ name: "abc12", store_id: null }]);
 });
 
-test("after a claim, a clone goes on with the file, and without it or with another it is refused", async () => {
+test("a clone goes on with the file after a claim, and without it or with another it is refused", async () => {
   counters("T-WORK-30");
   const { clone, insertOld, rows } = await openDatabase();
   await insertOld();
@@ -173,7 +173,12 @@ test("of clones that claim at the same moment, one does, and the others keep no 
       );
     }),
   );
-  expect(claims.toSorted()).toEqual(["claimed", ...Array(5).fill("workspace_claimed")]);
+  expect(Map.groupBy(claims, (code) => code)).toEqual(
+    new Map([
+      ["claimed", ["claimed"]],
+      ["workspace_claimed", Array.from({ length: 5 }, () => "workspace_claimed")],
+    ]),
+  );
   const winner = clones[claims.indexOf("claimed")];
   expect(clones.filter(({ file }) => existsSync(file))).toEqual([winner]);
   expect(await rows()).toEqual([{ name: "abc12", store_id: winner && storeIdIn(winner) }]);
@@ -186,7 +191,7 @@ test("processes in one clone that claim at the same moment all succeed", async (
   const claims = await Promise.all(
     Array.from({ length: 4 }, async () => (await here.reopen().claims?.claim(false))?.type),
   );
-  expect(claims.toSorted()).toEqual(["claimed", "known", "known", "known"]);
+  expect(claims.filter((type) => type !== "known")).toEqual(["claimed"]);
 });
 
 test("a claim that ended after the file was written has changed nothing, and the next one completes it", async () => {
@@ -263,7 +268,7 @@ test("a program that names its workspace needs no file, and reaches any of the t
 test("a turn that was signed before a claim is the user's own after it, and so is what is added", async () => {
   const { clone, insertOld } = await openDatabase();
   await insertOld();
-  const { privateKey } = await generateSigner();
+  const { privateKey } = generateSigner();
   const keys = async () => ({ privateKey });
   const here = clone({ keys });
   await using writer = await here.conversations.create({ isOwnTurn: true });

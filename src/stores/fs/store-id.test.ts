@@ -28,16 +28,14 @@ test("all who make the file at the same moment get the same 128 bits, and one of
   expect(readFileSync(file, "utf8")).toMatch(/^# .*commit it.*\n[0-9a-f]{32}\n$/);
 });
 
-test.each([
-  `${ID}`,
-  `${ID}\n`,
-  `# Somebody's own words.\r\n${ID}\r\n`,
-  `${ID}\n# a note behind it\n`,
-])("an id is read and kept: %j", async (text) => {
-  const { root, file } = rootWith(text);
-  expect(await ensureStoreId(root)).toEqual({ storeId: ID, isNew: false });
-  expect(readFileSync(file, "utf8")).toBe(text);
-});
+test.each([ID, `${ID}\n`, `# Somebody's own words.\r\n${ID}\r\n`, `${ID}\n# a note behind it\n`])(
+  "an id is read and kept: %j",
+  async (text) => {
+    const { root, file } = rootWith(text);
+    expect(await ensureStoreId(root)).toEqual({ storeId: ID, isNew: false });
+    expect(readFileSync(file, "utf8")).toBe(text);
+  },
+);
 
 test.each([
   "",

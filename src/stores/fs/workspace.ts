@@ -1,7 +1,7 @@
 /** Finds, creates and opens a workspace: a folder with a `.jp` folder in it. */
 import { existsSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
-import { type Clock, shellWord } from "../../util/index.ts";
+import { type Clock, loaderOf, shellWord } from "../../util/index.ts";
 import { DatabaseWorkspaceStore } from "../postgres/workspace-store.ts";
 import type { PostgresStoreOptions, WorkspaceFiles } from "../postgres/store-options.ts";
 import type { PortableStore } from "../portable.ts";
@@ -20,7 +20,6 @@ import { FsWorkspaceStore } from "./fs-workspace-store.ts";
 import { securePrivateFolder } from "./private-folder.ts";
 import { assertNotLink } from "./safe-open.ts";
 import { findSessionId, FsSessionStore } from "./sessions.ts";
-import { ensureStoreId, findStoreId, removeStoreId } from "./store-id.ts";
 import {
   ensureWorkspaceData,
   findWorkspaceData,
@@ -182,9 +181,9 @@ function openDatabase(
     root,
     findId: isPlainFolder ? outside : user.findId,
     ensureId: () => ensureWorkspaceId(root, { data: user.data, clock }),
-    findStoreId: () => findStoreId(root),
-    ensureStoreId: () => ensureStoreId(root),
-    removeStoreId: () => removeStoreId(root),
+    findStoreId: async () => (await loadStoreId()).findStoreId(root),
+    ensureStoreId: async () => (await loadStoreId()).ensureStoreId(root),
+    removeStoreId: async () => (await loadStoreId()).removeStoreId(root),
     onCreate: () => onStoreId?.(),
   };
   return new DatabaseWorkspaceStore({
@@ -196,6 +195,9 @@ function openDatabase(
     root,
   });
 }
+
+/** Files need no such id. */
+const loadStoreId = loaderOf(() => import("./store-id.ts"));
 
 /** The user's folder for the workspace, and the part of it for this path. */
 function openUserFolder(

@@ -41,11 +41,11 @@ export interface WorkspaceFiles {
   /** Throws `workspace_id_damaged`, `write_failed`. */
   readonly ensureId: () => Promise<string>;
   /** The id in `.jp/.store-id`, if there is one. Throws `workspace_id_damaged`. */
-  readonly findStoreId: () => string | undefined;
+  readonly findStoreId: () => Promise<string | undefined>;
   /** The same id in all processes that call it at once. Throws `workspace_id_damaged`, `write_failed`. */
   readonly ensureStoreId: () => Promise<StoreIdFile>;
   /** Removes a file that `ensureStoreId` has just made. */
-  readonly removeStoreId: () => void;
+  readonly removeStoreId: () => Promise<void>;
   /** Called when a new workspace has made its own `.jp/.store-id`. */
   readonly onCreate: () => void;
 }

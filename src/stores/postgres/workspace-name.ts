@@ -64,7 +64,8 @@ export class WorkspaceName {
     const given = this.#given;
     const found = await this.find();
     if (found !== undefined) return found;
-    if (typeof given !== "string" && given.findStoreId() === undefined) throw unnamedError(given);
+    if (typeof given !== "string" && (await given.findStoreId()) === undefined)
+      throw unnamedError(given);
     return this.ensure();
   }
 
@@ -89,7 +90,7 @@ export class WorkspaceName {
     const { row: now, problem: refusal } = await this.#look(files, false);
     if (now?.isUnclaimed === false) return { type: "known", name: now.name };
     if (!isNew) throw refusal ?? claimedError(files, found.name);
-    files.removeStoreId(); // Another clone was first: its id is the one to pull.
+    await files.removeStoreId(); // Another clone was first: its id is the one to pull.
     throw claimedError(files, found.name);
   }
 
@@ -112,7 +113,7 @@ export class WorkspaceName {
     files: WorkspaceFiles,
     isOther: boolean,
   ): Promise<{ readonly row?: NamedRow; readonly problem?: StorageError }> {
-    const [id, storeId] = [files.findId(), files.findStoreId()];
+    const [id, storeId] = [files.findId(), await files.findStoreId()];
     if (id === undefined && storeId === undefined) return {};
     const rows = await this.#queries.query<WorkspaceRow>({
       text: `select key, name, store_id from jp.workspaces
@@ -200,16 +201,19 @@ function otherError({ root }: WorkspaceFiles, name: string): StorageError {
   );
 }
 
-/** The signatures of its turns would not fit. */
+/** The signatures of its turns would not fit. A row that was claimed is named after the `.id` of then. */
 function renamedError({ root, findId }: WorkspaceFiles, name: string): StorageError {
   const file = path.join(root, ".jp", ".id");
+  const wasClaimed = /^[0-9a-z]{5}$/.test(name);
   return new StorageError(
     "other_workspace",
-    `.jp/.store-id names the workspace ${name} in the database, which has another .jp/.id than ${root} (${findId() ?? "none"}).`,
-    {
-      hint: "If this is a clone of it, restore .jp/.id.",
-      commandHint: `If this is a clone of it, restore that file, for example with: echo ${shellWord(name)} > ${shellWord(file)}`,
-    },
+    `.jp/.store-id names the workspace ${name} in the database, which does not fit .jp/.id in ${root} (${findId() ?? "none"}).`,
+    wasClaimed
+      ? {
+          hint: "If this is a clone of it, restore .jp/.id.",
+          commandHint: `If this is a clone of it, restore that file, for example with: echo ${name} > ${shellWord(file)}`,
+        }
+      : { hint: "Someone may have changed the rows of workspaces. Ask the owner of the database." },
   );
 }
 

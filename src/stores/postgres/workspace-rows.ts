@@ -202,14 +202,16 @@ export class WorkspaceRows {
   }
 
   async ensureKey(): Promise<string> {
-    if ((await this.findKey()) === undefined) this.#workspace = await this.#named.ensure();
-    return this.#knownKey();
+    await this.#ready();
+    this.#workspace ??= await this.#named.ensure();
+    return this.#workspace.key;
   }
 
   /** See `WorkspaceName.ensureForWorker`. */
   async ensureKeyForWorker(): Promise<string> {
-    if ((await this.findKey()) === undefined) this.#workspace = await this.#named.ensureForWorker();
-    return this.#knownKey();
+    await this.#ready();
+    this.#workspace ??= await this.#named.ensureForWorker();
+    return this.#workspace.key;
   }
 
   /** See `WorkspaceClaims.claim`. */
@@ -218,11 +220,6 @@ export class WorkspaceRows {
     const claimed = await this.#named.claim(isOther);
     this.#workspace = undefined;
     return claimed;
-  }
-
-  #knownKey(): string {
-    if (this.#workspace === undefined) throw new TypeError("the workspace is not known yet");
-    return this.#workspace.key;
   }
 
   #ready(): Promise<void> {
