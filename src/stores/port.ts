@@ -34,7 +34,7 @@ import type {
   VoteCount,
   Timestamp,
 } from "../record/conversation/index.ts";
-import type { Clock, JsonObject } from "../util/index.ts";
+import type { Clock, JpError, JsonObject } from "../util/index.ts";
 
 /** Stores conversations. Reading never writes, never locks, and never waits for a writer. */
 export interface ConversationStore {
@@ -208,6 +208,11 @@ export interface ConversationWriter extends AsyncDisposable {
    * Then `isOwnTurn` is false. Only stores whose records can be copied have it.
    */
   readonly startedIn?: string | undefined;
+  /**
+   * Set if the last turn is older than a state of it that this machine has signed or acted on: someone has put it back, or
+   * restored a backup. Then `isOwnTurn` is false. Only stores that several machines share have it.
+   */
+  readonly steppedBack?: JpError | undefined;
   /**
    * Other machines may have the conversation open too, with the workspace in another folder. Decisions then name files
    * relative to the workspace, and programs by their content, so that a yes counts on all machines. If absent, both are

@@ -28,6 +28,7 @@ export type StorageErrorCode =
   | "no_notifications"
   | "store_denied"
   | "too_many_turns"
+  | "turn_stepped_back"
   | "no_session"
   | "no_workspace"
   | "foreign_workspace"
@@ -77,6 +78,21 @@ export function archivedError(id: ConversationId): StorageError {
     hint: "Unarchive it first.",
     commandHint: `Unarchive it first: jp conversation unarchive ${id}`,
   });
+}
+
+/** Why a turn is not the user's own although an accepted key has signed it: see `ConversationWriter.steppedBack`. */
+export function steppedBackError(id: string): StorageError {
+  return new StorageError(
+    "turn_stepped_back",
+    `The last turn of ${id} is older than the state that this machine has seen: someone has put it back, or the ` +
+      "database was restored from a backup.",
+    {
+      hint: "What was approved in it may have been used already.",
+      commandHint:
+        "What was approved in it may have been used already. If a backup was restored, run `jp store accept-restore` " +
+        "on a terminal.",
+    },
+  );
 }
 
 /** Thrown by the target store of a copy. */

@@ -238,24 +238,24 @@ function forge(keys: ReturnType<typeof generateKeyPairSync>, tenant: string, id:
   });
   const { digest } = new LastTurn({ tenant, workspace: "same", conversation: id }).with(stored);
   if (digest === undefined) throw new Error("there is no turn");
-  const { key, signature } = new TurnSigner(tenant, keys).sign(digest);
-  return { texts: stored.map(({ text }) => text), key, signature };
+  const signed = new TurnSigner(tenant, keys).sign(digest, 1);
+  return { texts: stored.map(({ text }) => text), ...signed };
 }
 
 /** Puts it into the rows of `tenant`, in the workspace with this number. */
 async function plant(
   database: Database,
   place: { readonly workspace: string; readonly tenant: string; readonly id: string },
-  { texts, key, signature }: ReturnType<typeof forge>,
+  { texts, key, signature, counter }: ReturnType<typeof forge>,
 ): Promise<void> {
   await database.query({
     text: `with c as (
         insert into jp.conversations (workspace, tenant, id, created_at, metadata, length, open_turn, ready_at,
-          is_own_turn, turn_key, turn_signature)
+          is_own_turn, turn_key, turn_signature, turn_counter)
         values ($1, $2, $3, '2026-01-01 00:00:00.0', '{"last_activated_at":"2026-01-01 00:00:00.0"}',
-          2, 0, 0, true, $4, $5) returning key
+          2, 0, 0, true, $4, $5, $6) returning key
       ) select key from c`,
-    values: [place.workspace, place.tenant, place.id, key, signature],
+    values: [place.workspace, place.tenant, place.id, key, signature, counter],
   });
   await database.query({
     text: `insert into jp.events (conversation, tenant, seq, entry)

@@ -172,7 +172,11 @@ function turnWaitingError(id: string): JpError {
   });
 }
 
-export function foreignTurnError(id: string): JpError {
+export function foreignTurnError({
+  id,
+  steppedBack,
+}: Pick<ConversationWriter, "id" | "steppedBack">): JpError {
+  if (steppedBack !== undefined) return steppedBack;
   const message = `The last turn of ${id} was started elsewhere, or its record has changed since.`;
   return new JpError("foreign_turn", message);
 }

@@ -271,7 +271,7 @@ export class Turn {
     if (next === "done") {
       return readEnd(lastTurn(this.#journal), this.#setup.validateData);
     }
-    if (!conversation.isOwnTurn && !allowsForeignTurn) throw foreignTurnError(conversation.id);
+    if (!conversation.isOwnTurn && !allowsForeignTurn) throw foreignTurnError(conversation);
     this.#isOwn = conversation.isOwnTurn;
     const timestamp = timestampFromDate(clock.now());
     return this.#traced(true, async () => {
@@ -332,7 +332,7 @@ export class Turn {
   /** Throws `foreign_turn` if another program has changed the record: otherwise a tool could permit its own next call. */
   #readProgress({ state }: TurnContext): TurnProgress {
     const { conversation } = this.#setup;
-    if (this.#isOwn && !conversation.isOwnTurn) throw foreignTurnError(conversation.id);
+    if (this.#isOwn && !conversation.isOwnTurn) throw foreignTurnError(conversation);
     state.waiting.forgetAnswered();
     return this.#progress();
   }

@@ -199,7 +199,7 @@ function appendText(file: string, text: string, mode = RECORD_FILE): void {
 }
 
 /** Starts a new line, no matter how the file ends. `isWhole`: it is known to end with a whole one. */
-function writeLines(opened: OpenedFile, text: string, isWhole: boolean): void {
+export function writeLines(opened: OpenedFile, text: string, isWhole: boolean): void {
   writeSync(opened.fd, isWhole || endsWhole(opened) ? text : `\n${text}`);
 }
 

@@ -10,6 +10,7 @@ import {
   StreamEntry,
 } from "../../record/conversation/index.ts";
 import { planAnswer } from "../answering.ts";
+import type { SignedState } from "../fs/seen-states.ts";
 import type { AnswerResult } from "../port.ts";
 import { archivedError, conversationNotFoundError } from "../storage-error.ts";
 import type { Queries } from "./database.ts";
@@ -29,6 +30,7 @@ interface GivenAnswer {
 interface ClosedAnswer {
   readonly result: AnswerResult;
   readonly end?: OwnRun | undefined;
+  readonly signed?: SignedState | undefined;
 }
 
 /** What a transaction has written. */
@@ -49,6 +51,7 @@ export async function answerClosed(
   const given = { workspace: await rows.findKeyFor(id), id, offered, tries: [] };
   const answered = await rows.database.transaction((queries) => answerRow(queries, parts, given));
   // Only after the commit: a head that no chain has would look like a truncated chain.
+  rows.noteSeen(id, answered?.signed);
   if (answered?.end !== undefined) await chains.noteHead({ id, ...answered.end });
   return answered?.result;
 }
@@ -70,21 +73,22 @@ async function answerRow(
   if (row.is_archived) throw archivedError(id);
   if (row.is_live) return undefined;
   const { key, epoch, length, transaction } = row;
-  const { entries, turn, isOwnTurn } = await rows.readEnd(row, queries);
+  const { entries, turn, isOwnTurn, counter } = await rows.readEnd(row, queries);
   const { event, result } = planAnswer(entries, offered, false);
   if (event === undefined) return { result };
   const added = toStored(StreamEntry.fromEvent(event));
   const chain = await chains.open(queries, { key, id }, lastTurnEntries(entries));
   const growth = {
-    ...growthOf(turn.with([added]), [added], { isOwnTurn, signer: rows.signer }),
+    ...growthOf(turn.with([added]), [added], { isOwnTurn, signer: rows.signer, counter }),
     links: chain.add([added.entry]),
   };
   await appendRows(queries, { key, tenant: rows.tenant, epoch, length, fences: true }, growth);
   const isWoken = growth.readyAt !== undefined && workspace !== undefined && isOwnTurn;
   if (isWoken) await sendWakeUp(queries, { workspace, queue: row.queue, id });
+  const { signed } = growth;
   const { end } = chain;
-  tries.push({ transaction, key, seq: length, text: added.text, result, end });
-  return { result, end };
+  tries.push({ transaction, key, seq: length, text: added.text, result, end, signed });
+  return { result, end, signed };
 }
 
 /** The entry shows which transaction wrote it: another process may have given the same answer. */

@@ -118,7 +118,10 @@ export async function importRow(rows: WorkspaceRows, record: PortableRecord): Pr
   const { metadata, baseConfig = null, entries, ...others } = toRows(id, files);
   const stored = entries.map(toStored);
   const turn = rows.turnAt(id).with(stored);
-  return rows.database.transaction(async (queries) => {
+  // It may have been here before.
+  const counter = rows.findSeen(id)?.counter ?? 0;
+  const growth = growthOf(turn, stored, { isOwnTurn, signer: rows.signer, counter, isCopy: true });
+  const isNew = await rows.database.transaction(async (queries) => {
     const made = await insertRow(queries, {
       workspace,
       tenant,
@@ -126,7 +129,7 @@ export async function importRow(rows: WorkspaceRows, record: PortableRecord): Pr
       createdAt: fileIdCreatedAt(id),
       metadata,
       baseConfig,
-      growth: growthOf(turn, stored, { isOwnTurn, signer: rows.signer, isCopy: true }),
+      growth,
       copied: record,
       fileBytes: keptBytes(others.others),
     });
@@ -140,6 +143,8 @@ export async function importRow(rows: WorkspaceRows, record: PortableRecord): Pr
     });
     return true;
   });
+  if (isNew) rows.noteSeen(id, growth.signed);
+  return isNew;
 }
 
 /** The files of models count towards the tenant's limit, as if they were saved here. */

@@ -84,6 +84,9 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
   /** The length of the record. A packed one has one entry more than the stream. */
   #length: number;
   #isOwnTurn: boolean;
+  #steppedBack: StorageError | undefined;
+  /** That of the last signed state. */
+  #counter: number;
   #metadata: ConversationMetadata;
   #metadataWrites: Promise<unknown> = Promise.resolve();
   #waiting: Waiting[] = [];
@@ -107,6 +110,9 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     this.#turn = record.turn;
     this.#length = row.length;
     this.#isOwnTurn = record.isOwnTurn;
+    this.#steppedBack = record.steppedBack;
+    this.#counter = record.counter;
+    parts.rows.noteSeen(this.id, record.unseen);
     this.#metadata = metadataOf(row);
     this.#lease = leases.hold({ key, epoch, onLost: () => this.#fail(lostError(this.id)) });
   }
@@ -125,6 +131,10 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
 
   get isOwnTurn(): boolean {
     return this.#isOwnTurn;
+  }
+
+  get steppedBack(): StorageError | undefined {
+    return this.#isOwnTurn ? undefined : this.#steppedBack;
   }
 
   append(...events: readonly ConversationEvent[]): Promise<void> {
@@ -196,7 +206,8 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     const turn = this.#turn.with(stored);
     const links = await this.#link(entries);
     const isOwnTurn = this.#isOwnTurn || stored.some(isTurnStart);
-    const growth = { ...growthOf(turn, stored, { isOwnTurn, signer: rows.signer }), links };
+    const signing = { isOwnTurn, signer: rows.signer, counter: this.#counter };
+    const growth = { ...growthOf(turn, stored, signing), links };
     const place = { ...row, tenant: rows.tenant, length: this.#length };
     const isWritten =
       (await appendRows(rows.database, place, growth).catch((cause: unknown) => {
@@ -207,6 +218,9 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
         throw this.#fail(unwrittenError(this.id, cause));
       })) || (await this.#isThere(growth.texts));
     if (!isWritten) throw this.#fail(lostError(this.id));
+    // Only now: a state that was not written would make the turn seem older than it is.
+    rows.noteSeen(this.id, growth.signed);
+    this.#counter = growth.signed?.counter ?? this.#counter;
     this.#turn = turn;
     this.#isOwnTurn = isOwnTurn;
     this.#length += entries.length;
@@ -296,6 +310,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     this.#length = entries.length;
     this.#turn = turn;
     this.#isOwnTurn = false;
+    this.#steppedBack = undefined;
     this.#stream = streamOf(rows, row, { entries, from: 0 });
   }
 

@@ -43,7 +43,7 @@ commit;
 /** Columns that a writer sets when it inserts a row, and changes later. */
 const WORKSPACE_COLUMNS = "last_id, store_id";
 const CONVERSATION_COLUMNS = `metadata, labels, base_config, is_archived, length, bytes, last_event_at, open_turn,
-  ready_at, queue, failures, is_own_turn, turn_key, turn_signature, epoch, lease_owner, lease_holder, lease_until,
+  ready_at, queue, failures, is_own_turn, turn_key, turn_signature, turn_counter, epoch, lease_owner, lease_holder, lease_until,
   is_taken, changed`;
 
 /** `fixed`: columns that a writer sets only when it inserts the row. */

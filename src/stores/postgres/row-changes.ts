@@ -11,6 +11,7 @@ import {
   type Timestamp,
 } from "../../record/conversation/index.ts";
 import { parseJson } from "../../util/index.ts";
+import type { SignedState } from "../fs/seen-states.ts";
 import type { LeftTurn } from "../port.ts";
 import { type Queries, SERVER_MS } from "./database.ts";
 import { LEASE_SECONDS } from "./leases.ts";
@@ -28,6 +29,8 @@ export interface Growth extends TurnState {
   readonly starts: number;
   readonly isOwnTurn: boolean;
   readonly signature: TurnSignature | undefined;
+  /** The state that is signed. */
+  readonly signed: SignedState | undefined;
   readonly lastEventAt: string | undefined;
   /** The next links of the chain of decisions, if any. */
   readonly links?: readonly ChainLine[];
@@ -38,6 +41,8 @@ interface Adding {
   /** The turn that they end with is the user's own. */
   readonly isOwnTurn: boolean;
   readonly signer: TurnSigner | undefined;
+  /** The counter of the last signed state: see `ReadRecord`. 0 without one. */
+  readonly counter?: number;
   /** Their turns were started before, and do not count as started now. */
   readonly isCopy?: boolean;
 }
@@ -46,15 +51,18 @@ interface Adding {
 export function growthOf(
   turn: LastTurn,
   added: readonly StoredEntry[],
-  { isOwnTurn, signer, isCopy = false }: Adding,
+  { isOwnTurn, signer, counter = 0, isCopy = false }: Adding,
 ): Growth {
-  const { digest } = turn;
+  const { digest, length } = turn;
+  const isSigned = isOwnTurn && digest !== undefined && signer !== undefined;
+  const signed = isSigned ? { counter: counter + 1, digest, length } : undefined;
   return {
     ...turn.state,
     texts: added.map(({ text }) => text),
     starts: isCopy ? 0 : added.filter(isTurnStart).length,
     isOwnTurn,
-    signature: isOwnTurn && digest !== undefined ? signer?.sign(digest) : undefined,
+    signature: isSigned ? signer.sign(digest, counter + 1) : undefined,
+    signed,
     lastEventAt: findTimestamp(added.at(-1)?.entry.raw["timestamp"]),
   };
 }
@@ -109,11 +117,11 @@ export async function insertRow(
     text: `with c as (
         insert into jp.conversations (workspace, tenant, id, created_at, metadata, labels, base_config,
           folder, is_archived, length, bytes, last_event_at, open_turn, ready_at, is_own_turn,
-          turn_key, turn_signature, epoch, lease_owner, lease_holder, lease_until)
+          turn_key, turn_signature, epoch, lease_owner, lease_holder, lease_until, turn_counter)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, cardinality($10::text[]),
           ${grownSql("$2", `$11 + ${COPIED_BYTES}`, "$12")}, $13, $14, ${readySql("$15")}, $16, $17, $18,
           case when $19::text is null then 0 else 1 end, $19, $20,
-          case when $19 is not null then clock_timestamp() + make_interval(secs => $21) end)
+          case when $19 is not null then clock_timestamp() + make_interval(secs => $21) end, $24)
         on conflict (tenant, workspace, id) do update set lease_until = excluded.lease_until
           where jp.conversations.lease_owner = excluded.lease_owner
         returning *
@@ -153,6 +161,7 @@ export async function insertRow(
       LEASE_SECONDS,
       files?.from ?? null,
       files?.names ?? [],
+      growth.signature?.counter ?? null,
     ],
   });
   return made;
@@ -216,6 +225,7 @@ export async function appendRows(
           is_own_turn = $8,
           turn_key = $9,
           turn_signature = $10,
+          turn_counter = coalesce($17, turn_counter),
           epoch = epoch + $16,
           lease_owner = case when $16 = 0 then lease_owner end,
           changed = pg_current_xact_id()
@@ -248,6 +258,7 @@ export async function appendRows(
       bytesOf(growth.texts),
       growth.starts,
       fences ? 1 : 0,
+      growth.signature?.counter ?? null,
     ],
   });
   return rows.length > 0;

@@ -248,6 +248,9 @@ const MIGRATIONS: readonly string[] = [
   -- Where turns start, and what a reader of the last turn has to know of earlier ones.
   create index events_starts on jp.events (tenant, conversation, seq) where ${IS_START};
   create index events_others on jp.events (tenant, conversation, seq) where ${IS_OTHER};
+
+  -- Grows with each signed append, and is signed with the turn. Null if no version of jp that counts has signed one.
+  alter table jp.conversations add column turn_counter bigint;
   `,
 ];
 

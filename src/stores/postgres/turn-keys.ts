@@ -23,6 +23,8 @@ export interface TurnSignature {
   /** A public key: see `publicKeyText`. */
   readonly key: string;
   readonly signature: string;
+  /** The counter that is signed with the turn, in decimal. Null if an earlier version of jp has signed it. */
+  readonly counter: string | null;
 }
 
 /** The signer of a store. A machine's own key counts for the tenant of the store, as a signature names it. */
@@ -37,9 +39,11 @@ export class TurnSigner {
     this.#accepted = new Set([this.#own, ...acceptedFor(tenant, accepted)]);
   }
 
-  sign(digest: TurnDigest): TurnSignature {
-    const signature = sign(null, messageOf(digest), this.#privateKey).toString("base64url");
-    return { key: this.#own, signature };
+  /** `counter`: larger than that of any earlier state of the conversation. */
+  sign(digest: TurnDigest, counter: number): TurnSignature {
+    const message = messageOf(digest, String(counter));
+    const signature = sign(null, message, this.#privateKey).toString("base64url");
+    return { key: this.#own, signature, counter: String(counter) };
   }
 
   /** The keys whose turns may continue here. */
@@ -48,14 +52,14 @@ export class TurnSigner {
   }
 
   /** Whether an accepted key has signed it. */
-  accepts(digest: TurnDigest, { key, signature }: TurnSignature): boolean {
+  accepts(digest: TurnDigest, { key, signature, counter }: TurnSignature): boolean {
     if (!this.#accepted.has(key)) return false;
     try {
       const object = createPublicKey({
         key: { kty: "OKP", crv: "Ed25519", x: Buffer.from(key, "base64").toString("base64url") },
         format: "jwk",
       });
-      return verify(null, messageOf(digest), object, Buffer.from(signature, "base64url"));
+      return verify(null, messageOf(digest, counter), object, Buffer.from(signature, "base64url"));
     } catch {
       return false; // An invalid key in the config.
     }
@@ -69,6 +73,6 @@ export function publicKeyText(key: KeyObject): string {
   return Buffer.from(x, "base64url").toString("base64");
 }
 
-function messageOf(digest: TurnDigest): Buffer {
-  return Buffer.from(`jp turn ${digest}`);
+function messageOf(digest: TurnDigest, counter: string | null): Buffer {
+  return Buffer.from(counter === null ? `jp turn ${digest}` : `jp turn ${counter} ${digest}`);
 }

@@ -79,6 +79,11 @@ export class LastTurn {
     return this.#digest;
   }
 
+  /** The number of entries of the record. */
+  get length(): number {
+    return this.#length;
+  }
+
   get state(): TurnState {
     const progress = this.#start === undefined ? undefined : readTurnProgress(this.#events);
     if (progress === undefined || progress.next === "done") {

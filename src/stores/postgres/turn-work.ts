@@ -41,6 +41,8 @@ export class TurnWork implements RunningWork {
   readonly #slots = new Set<Promise<void>>();
   readonly #running = new Set<ConversationId>();
   readonly #skipped = new Map<ConversationId, number>();
+  /** Turns that were put back, and reported. */
+  readonly #reported = new Set<ConversationId>();
   /** Turns that are said to be ready, oldest first, with the number of the hint. */
   readonly #hints = new Map<ConversationId, number>();
   #lastHint = 0;
@@ -149,6 +151,7 @@ export class TurnWork implements RunningWork {
   async #run(conversation: ConversationWriter): Promise<void> {
     if (conversation.isOwnTurn && (await this.#options.run(conversation)) === "ran") return;
     this.#skipped.set(conversation.id, Date.now() + SKIP_MS);
+    this.#reportSteppedBack(conversation);
     await conversation.release();
   }
 
@@ -193,5 +196,12 @@ export class TurnWork implements RunningWork {
     if (found.isLimited) this.#backlog = 0;
     this.#fill();
     return found.nextMs;
+  }
+
+  /** Once, not each time that it is skipped. */
+  #reportSteppedBack({ id, steppedBack }: ConversationWriter): void {
+    if (steppedBack === undefined || this.#reported.has(id)) return;
+    this.#reported.add(id);
+    this.#options.onProblem?.(steppedBack);
   }
 }

@@ -17,9 +17,24 @@ import {
   timestampFromDate,
   titleAndLabels,
 } from "../../record/conversation/index.ts";
-import { findJson, isJsonObject, type JsonObject, messageOf, parseJson } from "../../util/index.ts";
+import {
+  findJson,
+  isJsonObject,
+  type JsonObject,
+  messageOf,
+  parseJson,
+  systemClock,
+} from "../../util/index.ts";
+import {
+  findSeen,
+  isSteppedBack,
+  noteSeen,
+  type SeenState,
+  seenStatesBeside,
+  type SignedState,
+} from "../fs/seen-states.ts";
 import type { ConversationSummary, PendingTurn, WorkLoad } from "../port.ts";
-import { conversationNotFoundError, StorageError } from "../storage-error.ts";
+import { conversationNotFoundError, steppedBackError, StorageError } from "../storage-error.ts";
 import type { ClaimedWorkspace } from "../workspace-port.ts";
 import { type Database, type Queries, SERVER_MS } from "./database.ts";
 import { isBusySql } from "./limits.ts";
@@ -44,6 +59,7 @@ export interface ConversationRow {
   readonly is_own_turn: boolean;
   readonly turn_key: string | null;
   readonly turn_signature: string | null;
+  readonly turn_counter: string | null;
   readonly queue: string;
   readonly epoch: string;
   readonly lease_owner: string | null;
@@ -85,7 +101,7 @@ export function joinEnd(tenant: string): string {
 
 export const COLUMNS = `c.key, c.id, c.created_at, c.metadata, c.base_config, c.folder, c.is_archived, c.length,
   c.last_event_at, c.open_turn, c.is_own_turn,
-  c.turn_key, c.turn_signature, c.queue, c.epoch, c.lease_owner, c.lease_holder, c.changed::text,
+  c.turn_key, c.turn_signature, c.turn_counter, c.queue, c.epoch, c.lease_owner, c.lease_holder, c.changed::text,
   coalesce(c.lease_until > clock_timestamp(), false) as is_live`;
 
 /** Everything needed to see whether a turn has changed. */
@@ -153,7 +169,16 @@ export interface ReadRecord {
   readonly entries: readonly StreamEntry[];
   readonly turn: LastTurn;
   readonly isOwnTurn: boolean;
+  /** Why not, if it is older than a state that this machine has seen. */
+  readonly steppedBack?: StorageError;
+  /** Its signed state, if the turn is the user's own and this machine has not seen it yet. */
+  readonly unseen?: SignedState;
+  /** The counter of the last signed state, in the row or as this machine has seen it. The next one has a larger one. */
+  readonly counter: number;
 }
+
+/** What a record's signature shows. */
+type Standing = Pick<ReadRecord, "isOwnTurn" | "steppedBack" | "unseen" | "counter">;
 
 /** The workspace's own row is found, or created, on first use. */
 export class WorkspaceRows {
@@ -385,8 +410,7 @@ export class WorkspaceRows {
   /** The record of all entries, or of those starting at `from`. */
   recordOf(row: ConversationRow, stored: readonly StoredEntry[], from = 0): ReadRecord {
     const turn = this.turnAt(row.id, from).with(stored);
-    const isOwnTurn = this.#isOwn(row, turn);
-    return { from, stored, entries: stored.map(entryOf), turn, isOwnTurn };
+    return { from, stored, entries: stored.map(entryOf), turn, ...this.#judge(row, turn) };
   }
 
   /** The last turn of a conversation, before any entries from this position on are added. */
@@ -395,11 +419,48 @@ export class WorkspaceRows {
     return new LastTurn({ tenant: this.tenant, workspace, conversation }, from);
   }
 
-  #isOwn(row: ConversationRow, { digest }: LastTurn): boolean {
-    if (!row.is_own_turn || this.#signer === undefined) return row.is_own_turn;
+  #judge(row: ConversationRow, { digest }: LastTurn): Standing {
+    if (this.#signer === undefined) return { isOwnTurn: row.is_own_turn, counter: 0 };
+    const seen = this.findSeen(row.id);
+    const found = counterOf(row);
+    const counter = Math.max(found, seen?.counter ?? 0);
     const { turn_key: key, turn_signature: signature } = row;
-    if (digest === undefined) return true; // There is no turn.
-    return key !== null && signature !== null && this.#signer.accepts(digest, { key, signature });
+    // Without a digest, there is no turn.
+    if (!row.is_own_turn || digest === undefined) return { isOwnTurn: row.is_own_turn, counter };
+    const isSigned =
+      key !== null &&
+      signature !== null &&
+      this.#signer.accepts(digest, { key, signature, counter: row.turn_counter });
+    if (!isSigned) return { isOwnTurn: false, counter };
+    const state = { counter: found, digest, length: row.length };
+    if (isSteppedBack(state, seen))
+      return { isOwnTurn: false, counter, steppedBack: steppedBackError(row.id) };
+    const isSeen = found === (seen?.counter ?? 0);
+    return { isOwnTurn: true, counter, ...(!isSeen && { unseen: state }) };
+  }
+
+  /** The newest state of the conversation's turns that this machine has signed or acted on. Throws `read_failed`. */
+  findSeen(conversation: string): SeenState | undefined {
+    const { seenFolder, name: store } = this;
+    return seenFolder === undefined ? undefined : findSeen(seenFolder, { store, conversation });
+  }
+
+  /** Notes a state that this machine has signed, or is about to act on. Never throws: then it has seen less. */
+  noteSeen(conversation: string, state: SignedState | undefined): void {
+    const { seenFolder, name: store } = this;
+    if (seenFolder === undefined || state === undefined) return;
+    try {
+      noteSeen(seenFolder, { store, conversation, ...state, at: systemClock.now().toISOString() });
+    } catch {
+      // See above.
+    }
+  }
+
+  /** Undefined if this machine keeps no log, or signs nothing. */
+  get seenFolder(): string | undefined {
+    const { headsFile } = this.#options;
+    if (this.#signer === undefined || headsFile === undefined) return undefined;
+    return seenStatesBeside(headsFile);
   }
 
   /** The queue, the accepted keys and the skipped conversations. */
@@ -460,6 +521,15 @@ export class WorkspaceRows {
       waiting: Number(row?.waiting ?? 0),
     };
   }
+}
+
+/** No conversation has so many appends: a larger one was written by someone else, and no one could add to it. */
+const MAX_COUNTER = 2 ** 52;
+
+/** 0 if the row has none that jp has written. */
+export function counterOf({ turn_counter: text }: Pick<ConversationRow, "turn_counter">): number {
+  const counter = Number(text ?? 0);
+  return counter > 0 && counter <= MAX_COUNTER ? counter : 0;
 }
 
 /** See `ListPendingTurnsOptions.isBrief`. */

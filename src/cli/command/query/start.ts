@@ -134,18 +134,17 @@ function hasOnlyFailed({ stream, isOwnTurn }: ConversationWriter): boolean {
  * if no terminal is available.
  */
 async function confirmForeign(
-  { stream, id, isOwnTurn, startedIn }: ConversationWriter,
+  { stream, id, isOwnTurn, startedIn, steppedBack }: ConversationWriter,
   { context: { output, workspace }, prompter, signal }: Person,
 ): Promise<Start> {
   if (isOwnTurn) return { type: "resume" };
   const there =
     startedIn &&
     `was started in ${shellWord(startedIn)}, and this workspace is in ${shellWord(workspace.root)}.`;
-  if (prompter?.canAsk() !== true) throw foreignError(id, there);
+  if (prompter?.canAsk() !== true) throw steppedBack ?? foreignError(id, there);
+  const reason = steppedBack?.message ?? (there && `This turn ${there}`);
   output.notice(
-    there === undefined
-      ? "Someone else started this turn, or its record has changed since you left it."
-      : `This turn ${there}`,
+    reason ?? "Someone else started this turn, or its record has changed since you left it.",
   );
   const here = there === undefined ? "" : " here";
   output.notice(`If you continue it${here}, jp accepts these recorded permissions and answers:`);

@@ -24,7 +24,12 @@ export type LoggedEvent =
   /** A command's notice. */
   | { readonly event: "notice"; readonly conversation: string; readonly message: string }
   /** An error of the worker itself, which keeps running. */
-  | { readonly event: "problem"; readonly message: string }
+  | {
+      readonly event: "problem";
+      readonly code?: string;
+      readonly message: string;
+      readonly hint?: string;
+    }
   | { readonly event: "stop"; readonly running: number };
 
 export class WorkerLog {
@@ -69,7 +74,7 @@ function textOf(logged: LoggedEvent): string {
     case "notice":
       return `${logged.conversation}: ${logged.message}`;
     case "problem":
-      return `Problem: ${logged.message}`;
+      return [`Problem: ${logged.message}`, logged.hint].filter(Boolean).join(" ");
     case "stop": {
       const { running } = logged;
       if (running === 0) return "Stopping.";

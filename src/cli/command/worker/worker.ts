@@ -16,7 +16,7 @@ import {
   warnWithheld,
 } from "../../../assemble/index.ts";
 import type { ConversationWriter } from "../../../stores/index.ts";
-import { isJpError, JpError, loadModule, monotonicMs, oneLine } from "../../../util/index.ts";
+import { adviceOf, isJpError, JpError, loadModule, monotonicMs, oneLine } from "../../../util/index.ts";
 import { type CommandContext, untilSignal } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { noDatabaseError } from "../../exit-status.ts";
@@ -65,7 +65,7 @@ export async function work({ options, context }: Call<typeof WORKER>): Promise<v
       return resume(context, { conversation, left, log, metrics });
     },
     onEnd: (conversation, end) => log.write(describeEnd(conversation, end)),
-    onProblem: ({ message }) => log.write({ event: "problem", message }),
+    onProblem: (problem) => log.write({ event: "problem", ...describeProblem(problem) }),
   });
 }
 
@@ -151,6 +151,15 @@ function describeEnd(conversation: ConversationId, end: LeftEnd<TurnEnd | undefi
   const code = isJpError(error) ? { code: error.code } : {};
   const outcome = isForOthers(error) ? "passed_on" : "failed";
   return { event: "turn_end", conversation, outcome, ...code, message: oneLine(error.message) };
+}
+
+/** With its code, and for a turn that was put back with what to do. Other problems pass by themselves. */
+function describeProblem(problem: Error): Omit<Extract<LoggedEvent, { event: "problem" }>, "event"> {
+  const { message } = problem;
+  if (!isJpError(problem)) return { message };
+  const { code } = problem;
+  const hint = code === "turn_stepped_back" ? adviceOf(problem) : undefined;
+  return { code, message, ...(hint !== undefined && { hint }) };
 }
 
 async function serveHealth(
