@@ -1,15 +1,15 @@
-/** Asks before deleting. Only a typed yes counts. */
+/** Asks before something is lost. Only a typed yes counts. */
 import { ExitStatus, INTERRUPTED, usageError } from "./exit-status.ts";
 import type { Host } from "./host.ts";
 
 /** Throws `usage` without a terminal: nothing is deleted then. */
-export async function confirmDeletion(question: string, host: Host): Promise<boolean> {
-  if (host.stdin.isTTY !== true) {
-    throw usageError(
-      "Cannot ask for confirmation: no terminal is available.",
-      "Use --yes to delete without confirmation.",
-    );
-  }
+export function confirmDeletion(question: string, host: Host): Promise<boolean> {
+  return confirm(question, host, "Use --yes to delete without confirmation.");
+}
+
+/** `hint`: what to do without a terminal. Throws `usage` then. */
+export async function confirm(question: string, host: Host, hint: string): Promise<boolean> {
+  assertTerminal(host, hint);
   const { createInterface } = await import("node:readline/promises");
   const terminal = createInterface({ input: host.stdin, output: host.stderr });
   const interrupt = new AbortController();
@@ -25,4 +25,10 @@ export async function confirmDeletion(question: string, host: Host): Promise<boo
   } finally {
     terminal.close();
   }
+}
+
+/** Throws `usage` without a terminal. */
+export function assertTerminal(host: Host, hint: string): void {
+  if (host.stdin.isTTY === true) return;
+  throw usageError("Cannot ask for confirmation: no terminal is available.", hint);
 }

@@ -95,6 +95,7 @@ export type {
   SessionRow,
   SessionStore,
   SessionTable,
+  SteppedBackTurn,
   StoredWorkspace,
   Tenant,
   WorkspaceClaims,

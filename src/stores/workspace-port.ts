@@ -1,5 +1,6 @@
 /** The extras of a workspace's store: the user's private conversations, the files of a record, and terminal sessions. */
 import type { ConversationId } from "../record/conversation/index.ts";
+import type { SeenState } from "./fs/seen-states.ts";
 import type {
   ConversationStore,
   ConversationSummary,
@@ -57,8 +58,26 @@ export interface Tenant {
   open(workspace: string): ConversationStore;
   readonly people: PeopleTable;
   readonly sessions: SessionTable;
+  /** In all workspaces. Throws `read_failed`, and the same as `list`. */
+  findSteppedBack(): Promise<readonly SteppedBackTurn[]>;
+  /**
+   * Lets go of what this machine has seen of the turn since, and records that, with the OS user. Returns false if someone
+   * has the conversation open, or its turn has changed since. Throws the same as `findSteppedBack`.
+   */
+  acceptSteppedBack(turn: SteppedBackTurn, by: string): Promise<boolean>;
   /** Closes the connections, including those of the stores. */
   close(): Promise<void>;
+}
+
+/** A turn whose state is older than one that this machine has seen: see `ConversationWriter.steppedBack`. */
+export interface SteppedBackTurn {
+  /** The name of its workspace. */
+  readonly workspace: string;
+  readonly conversation: ConversationId;
+  /** The counter of its signed state. */
+  readonly counter: number;
+  /** The newest state that this machine has seen. */
+  readonly seen: SeenState;
 }
 
 /** The people of a tenant, in the order they were added. */

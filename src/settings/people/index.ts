@@ -14,6 +14,7 @@ export { isKeyChange, OWNER_ID, type PeopleLogEntry } from "./log.ts";
 export { looksLike } from "./names.ts";
 export {
   type Member,
+  findOsUser,
   openPeople,
   type People,
   type PeopleReader,

@@ -136,7 +136,7 @@ export function openPeople(
 }
 
 /** In a container, the user may have no name. */
-function findOsUser(): string {
+export function findOsUser(): string {
   try {
     return userInfo().username;
   } catch {

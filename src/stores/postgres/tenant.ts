@@ -1,5 +1,6 @@
 /** The workspaces of one tenant in a database over shared connections, for programs that work with all of them. */
-import type { Tenant } from "../workspace-port.ts";
+import { loadModule } from "../../util/index.ts";
+import type { SteppedBackTurn, Tenant } from "../workspace-port.ts";
 import { PeopleRows } from "./people-rows.ts";
 import { assertVersion } from "./schema.ts";
 import { SessionRows } from "./session-rows.ts";
@@ -38,6 +39,16 @@ export class PostgresTenant implements Tenant {
     const store = new PostgresStore({ ...this.#options, workspace }, this.#connections);
     this.#opened.set(workspace, store);
     return store;
+  }
+
+  async findSteppedBack(): Promise<readonly SteppedBackTurn[]> {
+    const { findSteppedBack } = await loadModule(() => import("./restored-turns.ts"));
+    return findSteppedBack(this.#connections.database, this.#options, await this.list());
+  }
+
+  async acceptSteppedBack(turn: SteppedBackTurn, by: string): Promise<boolean> {
+    const { acceptSteppedBack } = await loadModule(() => import("./restored-turns.ts"));
+    return acceptSteppedBack(this.#connections.database, this.#options, { ...turn, by });
   }
 
   async close(): Promise<void> {

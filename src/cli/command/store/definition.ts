@@ -72,6 +72,19 @@ tenants whose turns that machine may sign:
   accepts = [{ key = "…", tenants = ["acme", "umbrella"] }]`,
     run: async () => (await import("./store.ts")).printKey,
   });
+  define(group.command("accept-restore"), {
+    description: "Accept that a restored backup has older turns than this machine has seen",
+    help: `
+After a backup was restored, machines that have seen newer states of its turns
+refuse them: someone may have put them back, so that an approval is used twice.
+This command lists these turns, in all workspaces of the tenant, and asks you on
+the terminal. After a yes, this machine signs them again, and continues them. It
+keeps on record what it let go: see \`jp doctor\` and \`jp evidence export\`.
+
+Others that accept the key of this machine need not do the same, unless they
+have seen still newer states.`,
+    run: async () => (await import("./accept-restore.ts")).acceptRestore,
+  });
   defineTenants(group);
 }
 
