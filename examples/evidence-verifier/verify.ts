@@ -67,6 +67,8 @@ interface Chain {
   readonly links: Map<number, Link>;
   readonly salts: Salt[];
   version: number;
+  /** The signed state of the record's last turn. */
+  state?: Predicate;
 }
 
 /** The salt of a link that asks, or that starts a call. */
@@ -207,6 +209,7 @@ const SUBJECTS: Readonly<Record<string, (predicate: Predicate) => readonly unkno
   export: ({ key }) => ["machine key", sha256(bytesOf(key))],
   link: ({ conversation, link }) => [`${conversation}/${link.seq}`, digest(link)],
   head: (head) => [`${head.conversation}/${String(head["length"])}/head`, digestOfHead(head)],
+  state: (state) => [`${state.conversation}/${String(state["counter"])}/state`, digestOfState(state)],
   content: ({ conversation, seq, event }) => [`${conversation}/${seq}/event`, digest(event)],
   finding: ({ conversation, code, about }) => [`${conversation}/${String(code)}`, digest(about)],
   anchor: ({ document }) => ["heads", digest(document)],
@@ -228,11 +231,25 @@ function digestOfHead({ conversation, length, head }: Predicate): string {
   return digest({ conversation, length, head });
 }
 
+function digestOfState({ conversation, counter, length, digest: turn }: Predicate): string {
+  return digest({ conversation, counter, length, digest: turn });
+}
+
 /** What is wrong with a statement about a chain. A code. */
 const CHECKS: Readonly<Record<string, (chain: Chain, said: Predicate) => string | undefined>> = {
   link: (chain, { link }) => (add(chain, link) ? undefined : "broken_chain"),
   head: ({ heads }, said) =>
     heads[Number(said["length"]) - 1] === said["head"] ? undefined : "anchor_mismatch",
+  state: (chain, said) => {
+    const { state } = chain;
+    if (said["anchored"] !== true) chain.state = said;
+    else if (state !== undefined) {
+      const ahead = Number(said["counter"]) - Number(state["counter"]);
+      const isOther = said["digest"] !== state["digest"];
+      if (ahead > 0 || (ahead === 0 && isOther)) return "stepped_back";
+    }
+    return undefined;
+  },
   content: ({ links, salts }, { seq, salt, event }) => {
     const link = links.get(seq);
     if (link === undefined) return "unknown_link";
@@ -312,6 +329,7 @@ function readAll(statements: readonly Statement[], problems: Set<string>) {
       if (code !== undefined) problems.add(code);
       else if (type === "content") contents += 1;
       else if (type === "head") unanchored.add(digestOfHead(predicate));
+      if (predicate["anchored"] === true) unanchored.add(digestOfState(predicate));
     }
     if (type === "anchor") {
       for (const head of predicate.document.heads) unanchored.delete(head);
@@ -340,7 +358,7 @@ function enter(chains: Chain[], conversation: string, problems: Set<string>): Ch
   const last = chains.at(-1);
   if (last?.conversation === conversation) return last;
   if (chains.some((chain) => chain.conversation === conversation)) problems.add("broken_chain");
-  const chain = { conversation, heads: [], links: new Map(), salts: [], version: 1 };
+  const chain: Chain = { conversation, heads: [], links: new Map(), salts: [], version: 1 };
   chains.push(chain);
   return chain;
 }

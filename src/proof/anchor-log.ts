@@ -29,7 +29,7 @@ import {
   type AnchorProof,
   anchorToJson,
   digestOfDocument,
-  digestOfHead,
+  digestsOf,
   documentToText,
   parseAnchor,
 } from "./anchor.ts";
@@ -79,7 +79,7 @@ async function anchorNew({
   const file = anchorsOf(environment);
   const anchors = file.read();
   const last = anchors.at(-1);
-  const noted = new Set(readHeads(environment).map(digestOfHead));
+  const noted = new Set(readHeads(environment).flatMap(digestsOf));
   const known = new Set(anchors.flatMap(({ document }) => document.heads));
   const lost = [...known].filter((digest) => !noted.has(digest)).length;
   const heads = [...noted].filter((digest) => !known.has(digest));

@@ -3,7 +3,7 @@
  * anchor, and the previous document's digest. A digest reveals nothing about its head, so an export can show some heads
  * and withhold others.
  */
-import type { NotedHead } from "../stores/index.ts";
+import { type NotedHead, type SignedState, signedToJson } from "../stores/index.ts";
 import {
   arrayField,
   canonicalJson,
@@ -22,7 +22,7 @@ import {
 export interface AnchorDocument {
   /** The previous document's digest. Empty in the first. */
   readonly prev: string;
-  /** Digests of heads, in log order. */
+  /** Digests of heads and of signed states, in log order. */
   readonly heads: readonly string[];
 }
 
@@ -71,6 +71,21 @@ export type AnchoredHead = Pick<NotedHead, "conversation" | "length" | "head" | 
 
 export function digestOfHead({ conversation, length, head, isRemoved }: AnchoredHead): string {
   return sha256(canonicalJson({ conversation, length, head, ...(isRemoved && { removed: true }) }));
+}
+
+/** The signed state of a conversation's last turn. An anchor covers it beside its head. */
+export interface AnchoredState extends SignedState {
+  readonly conversation: string;
+}
+
+export function digestOfState({ conversation, ...state }: AnchoredState): string {
+  return sha256(canonicalJson({ conversation, ...signedToJson(state) }));
+}
+
+/** The digests of a line of the log of heads, for an anchor. */
+export function digestsOf({ turn, ...head }: NotedHead): readonly string[] {
+  const { conversation } = head;
+  return [digestOfHead(head), ...(turn ? [digestOfState({ conversation, ...turn })] : [])];
 }
 
 /** The anchored bytes, which a time stamp covers. */

@@ -16,15 +16,23 @@ import {
   signatureToJson,
   type StreamEntry,
 } from "../record/conversation/index.ts";
-import type { ConversationStore, NotedHead } from "../stores/index.ts";
+import {
+  type ConversationStore,
+  isSteppedBack,
+  type NotedHead,
+  type SignedState,
+  type SignedTurn,
+  type WorkspaceStore,
+} from "../stores/index.ts";
 import { type Clock, isJpError, isJsonObject, type JsonObject, randomKey } from "../util/index.ts";
-import { type Anchor, digestOfHead } from "./anchor.ts";
+import { type Anchor, digestOfHead, digestOfState } from "./anchor.ts";
 import { digestOf, type Signer, signLine } from "./dsse.ts";
 import {
   commitmentOf,
   type ConversationEnd,
   type FindingCode,
   findText,
+  digestOfPlace,
   EXPORT_VERSION,
   type KeyStatement,
   type StatementContent,
@@ -32,7 +40,7 @@ import {
 } from "./statement.ts";
 
 export interface ExportOptions {
-  readonly store: Pick<ConversationStore, "scan" | "readChain">;
+  readonly store: Pick<ConversationStore, "scan" | "readChain"> & Pick<WorkspaceStore, "findSigned">;
   readonly conversations: readonly ConversationId[];
   readonly signer: Signer;
   readonly clock: Clock;
@@ -112,6 +120,7 @@ export async function exportEvidence(
 
 interface ExpectedHead extends NotedHead {
   readonly digest: string;
+  readonly isAnchoredState: boolean;
   /** Logged for this workspace. Others may have a diverging conversation with the same id. */
   readonly isOwn: boolean;
 }
@@ -124,7 +133,12 @@ function anchoredHeads(
   const expected = heads.flatMap((head) => {
     const digest = digestOfHead(head);
     const isOwn = head.workspace === workspace;
-    return head.isRemoved || !anchored.has(digest) ? [] : [{ ...head, digest, isOwn }];
+    const { conversation, turn } = head;
+    const isAnchoredState =
+      turn !== undefined && anchored.has(digestOfState({ conversation, ...turn }));
+    return head.isRemoved || !anchored.has(digest)
+      ? []
+      : [{ ...head, digest, isOwn, isAnchoredState }];
   });
   return Map.groupBy(expected, ({ conversation }) => conversation);
 }
@@ -189,7 +203,7 @@ class ConversationExport {
   readonly #id: ConversationId;
   readonly #store: ExportOptions["store"];
   readonly #sheet: Sheet;
-  /** Digests of anchored heads found in the chain. */
+  /** Digests of anchored heads found in the chain, and of an anchored state. */
   readonly heads: string[] = [];
   /** Keyed by the event's type and time. */
   readonly #commitments = new Map<string, Commitment[]>();
@@ -216,7 +230,13 @@ class ConversationExport {
     await this.#unlessUnreadable("unreadable_chain", () =>
       this.#writeLinks((head) => waited.has(head) && reached.add(`${this.#length} ${head}`)),
     );
-    await this.#writeHeads(expected, reached);
+    const turn = await this.#findSigned();
+    const ours = expected.map((head) => ({
+      ...head,
+      isOwn: head.isOwn || head.workspace === turn?.store,
+    }));
+    await this.#writeHeads(ours, reached);
+    if (turn !== undefined) await this.#writeStates(turn, ours);
     await this.#unlessUnreadable("unreadable_record", () => this.#compareRecord(hasContent));
   }
 
@@ -229,6 +249,36 @@ class ConversationExport {
       if (!isJpError(error) || !isUnreadable.includes(error.code)) throw error;
       await this.#find(code, {});
     }
+  }
+
+  async #findSigned(): Promise<SignedTurn | undefined> {
+    let found: SignedTurn | undefined;
+    await this.#unlessUnreadable("unreadable_record", async () => {
+      found = await this.#store.findSigned?.(this.#id);
+    });
+    return found;
+  }
+
+  /** The signed state of the last turn, and the newest one that is anchored: an older one shows less. */
+  async #writeStates(
+    { store, signed, seen, restored }: SignedTurn,
+    heads: readonly ExpectedHead[],
+  ): Promise<void> {
+    const conversation = this.#id;
+    const place = digestOfPlace({ store, conversation });
+    for (const { at, counter, restored: from } of restored) {
+      const about = { at, to: counter, from: from?.counter ?? 0, by: from?.by ?? "" };
+      await this.#find("restore_accepted", about);
+    }
+    // Without a chain, nothing was decided, and the export does not name the conversation.
+    if (signed === undefined || this.#length === 0) return;
+    await this.#sheet.add({ type: "state", conversation, place, ...signed, isAnchored: false });
+    if (seen !== undefined && isSteppedBack(signed, seen))
+      await this.#find("stepped_back", { counter: signed.counter, seen: seen.counter });
+    const anchored = newestState(heads);
+    if (anchored === undefined) return;
+    await this.#sheet.add({ type: "state", conversation, place, ...anchored, isAnchored: true });
+    this.heads.push(digestOfState({ conversation, ...anchored }));
   }
 
   async #writeHeads(
@@ -351,6 +401,13 @@ class ConversationExport {
     this.findings.set(code, (this.findings.get(code) ?? 0) + 1);
     await this.#sheet.add({ type: "finding", conversation: this.#id, code, about });
   }
+}
+
+function newestState(heads: readonly ExpectedHead[]): SignedState | undefined {
+  const states = heads.flatMap(({ turn, isOwn, isAnchoredState }) =>
+    turn !== undefined && isOwn && isAnchoredState ? [turn] : [],
+  );
+  return states.toSorted((left, right) => right.counter - left.counter)[0];
 }
 
 function keyOf(type: unknown, at: unknown): string {

@@ -11,7 +11,7 @@ export {
   Sample,
 } from "./report.ts";
 export type { NotJudgedReason, UnmetCode } from "./judge-links.ts";
-export type { FindingCode } from "./statement.ts";
+export { digestOfPlace, type FindingCode } from "./statement.ts";
 export {
   type EvidenceProblem,
   type EvidenceProblemCode,

@@ -1,5 +1,6 @@
 /** The statements of an export: in-toto statements, version 1, with jp's predicates. `docs/proof.md` describes them. */
 import { type ChainLink, parseLink } from "../record/conversation/index.ts";
+import { parseSigned, signedToJson, type StatePlace } from "../stores/index.ts";
 import {
   parsePublicPart,
   type PublicPart,
@@ -24,9 +25,11 @@ import {
 } from "../util/index.ts";
 import {
   type Anchor,
+  type AnchoredState,
   anchorToJson,
   digestOfDocument,
   digestOfHead,
+  digestOfState,
   parseAnchor,
 } from "./anchor.ts";
 
@@ -53,6 +56,7 @@ export interface Place {
 type Entry =
   | LinkStatement
   | HeadStatement
+  | StateStatement
   | Content
   | Finding
   | KeyStatement
@@ -90,7 +94,22 @@ export interface HeadStatement {
   readonly head: string;
 }
 
-/** An anchor of preceding heads, and of others that the export does not show. */
+/**
+ * A signed state of the last turn of a conversation in a database. The first one is that of the record. An anchored one
+ * follows if an anchor covers it, and that anchor follows.
+ */
+export interface StateStatement extends AnchoredState {
+  readonly type: "state";
+  /** The SHA-256 of the conversation's place. The place itself names a server. */
+  readonly place: string;
+  readonly isAnchored: boolean;
+}
+
+export function digestOfPlace({ store, conversation }: StatePlace): string {
+  return sha256(canonicalJson([store, conversation]));
+}
+
+/** An anchor of preceding heads and states, and of others that the export does not show. */
 export interface AnchorStatement extends Anchor {
   readonly type: "anchor";
 }
@@ -154,7 +173,11 @@ export type FindingCode =
   /** The signer is no longer known, or has removed the key. */
   | "key_missing"
   /** The record cannot be read, or only in part. */
-  | "unreadable_record";
+  | "unreadable_record"
+  /** This machine has seen a newer state of the last turn than the record has. */
+  | "stepped_back"
+  /** The user of this machine accepted an older state, because a backup was restored. */
+  | "restore_accepted";
 
 /** The last statement. */
 export interface End {
@@ -204,6 +227,10 @@ function predicateOf(statement: Exclude<Statement, Unknown>): JsonObject {
       const { conversation, length, head } = statement;
       return { conversation, length, head };
     }
+    case "state": {
+      const { conversation, place, isAnchored } = statement;
+      return { conversation, place, ...signedToJson(statement), anchored: isAnchored };
+    }
     case "anchor":
       return anchorToJson(statement);
     case "content": {
@@ -246,6 +273,10 @@ function subjectOf(statement: Exclude<Statement, Unknown>): Subject {
         name: `${conversation}/${length}/head`,
         sha256: digestOfHead({ ...statement, isRemoved: false }),
       };
+    }
+    case "state": {
+      const { conversation, counter } = statement;
+      return { name: `${conversation}/${counter}/state`, sha256: digestOfState(statement) };
     }
     case "anchor":
       return { name: "heads", sha256: digestOfDocument(statement.document) };
@@ -329,6 +360,14 @@ function parsePredicate(type: string, shape: Shape): StatementContent | Unknown 
         conversation: stringField(shape, "conversation"),
         length: countField(shape, "length"),
         head: stringField(shape, "head"),
+      };
+    case `${PREFIX}state${SUFFIX}`:
+      return {
+        type: "state",
+        conversation: stringField(shape, "conversation"),
+        place: stringField(shape, "place"),
+        ...parseSigned(shape),
+        isAnchored: booleanField(shape, "anchored"),
       };
     case `${PREFIX}anchor${SUFFIX}`:
       return { type: "anchor", ...parseAnchor(shape) };

@@ -1,21 +1,25 @@
 /** Checks an export's anchors: chains must pass through the anchored heads, and the anchors' proofs must hold. */
 import { X509Certificate } from "node:crypto";
+import { isSteppedBack, type SignedState } from "../stores/index.ts";
 import { loadModule } from "../util/index.ts";
 import {
   digestOfDocument,
   digestOfHead,
+  digestOfState,
   documentToText,
   type GitProof,
   type TimestampProof,
 } from "./anchor.ts";
 import type { Clone } from "./git-anchor.ts";
-import type { AnchorStatement, HeadStatement } from "./statement.ts";
+import type { AnchorStatement, HeadStatement, StateStatement } from "./statement.ts";
 
 export type AnchorProblemCode =
   /** An anchored head is not in the chain. */
   | "anchor_mismatch"
-  /** A head is in none of the export's anchors. */
+  /** A head or state is in none of the export's anchors. */
   | "anchor_missing"
+  /** The record has an older state of a turn than was anchored, or seen before the export. */
+  | "stepped_back"
   /** The time stamp does not cover the anchor. */
   | "bad_timestamp"
   /** The time stamp is not from a trusted authority. */
@@ -70,6 +74,10 @@ export class AnchorCheck {
   readonly #report: Report;
   readonly #heads = new Map<string, { readonly statement: HeadStatement; isAnchored: boolean }>();
   readonly #found: FoundAnchor[] = [];
+  /** That of the record of the last conversation that has one. */
+  #state: StateStatement | undefined;
+  /** Digests of anchored states whose anchor has not followed yet. */
+  readonly #unanchored = new Set<string>();
 
   constructor(report: Report) {
     this.#report = report;
@@ -82,13 +90,29 @@ export class AnchorCheck {
     this.#heads.set(digest, { statement, isAnchored: false });
   }
 
+  /** `seen`: the state that a machine has seen of the turn before the export. */
+  readState(statement: StateStatement, seen: SignedState | undefined): void {
+    const { conversation, isAnchored } = statement;
+    if (!isAnchored) {
+      this.#state = statement;
+      if (isSteppedBack(statement, seen)) this.#report("stepped_back");
+      return;
+    }
+    this.#unanchored.add(digestOfState(statement));
+    const isSame = this.#state?.conversation === conversation;
+    if (isSame && this.#state && isSteppedBack(this.#state, statement))
+      this.#report("stepped_back");
+  }
+
   readAnchor(anchor: AnchorStatement, line: number): void {
+    for (const digest of anchor.document.heads) this.#unanchored.delete(digest);
     const heads = anchor.document.heads.flatMap((digest) => this.#heads.get(digest) ?? []);
     for (const head of heads) head.isAnchored = true;
     this.#found.push({ anchor, heads: heads.length, line });
   }
 
   end(): void {
+    for (const _ of this.#unanchored) this.#report("anchor_missing");
     for (const { isAnchored } of this.#heads.values()) {
       if (!isAnchored) this.#report("anchor_missing");
     }

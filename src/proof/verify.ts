@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { type ChainLink, commitTo, hashLink, versionOf } from "../record/conversation/index.ts";
+import type { SeenState } from "../stores/index.ts";
 import { canonicalJson } from "../util/index.ts";
 import { ApprovalCheck } from "./approvals.ts";
 import {
@@ -98,6 +99,8 @@ export interface VerifyOptions extends AnchorExpectations {
   readonly expectedKey?: string;
   /** Reports a problem if the machine's owner stood in for people. */
   readonly isStrict?: boolean;
+  /** The newest state that a machine has seen of the conversation at this place: see `digestOfPlace`. */
+  readonly findSeen?: (place: string) => SeenState | undefined;
   /** Receives each correctly placed link, before the rest of the file is checked. */
   readonly onLink?: (statement: LinkStatement) => void;
 }
@@ -214,7 +217,7 @@ class Check {
   constructor(options: VerifyOptions) {
     this.#options = options;
     const report: Report = (code, line, ruling) => this.#note(code, line, ruling);
-    this.#contents = new ContentCheck(report, options.isStrict === true);
+    this.#contents = new ContentCheck(report, options);
   }
 
   read(text: string, isWhole: boolean): void {
@@ -361,6 +364,9 @@ type Report = (code: EvidenceProblemCode, line?: number, ruling?: UnmetCode) => 
 class ContentCheck {
   readonly #report: Report;
   readonly anchors: AnchorCheck;
+  readonly #findSeen: VerifyOptions["findSeen"];
+  /** When the export was made. */
+  #exportedAt = "";
   readonly #approvals: ApprovalCheck;
   readonly #terms: TermsCheck;
   readonly #payloads = createHash("sha256");
@@ -381,8 +387,9 @@ class ContentCheck {
   #rebuilt = 0;
   #unknown = 0;
 
-  constructor(report: Report, isStrict: boolean) {
+  constructor(report: Report, { isStrict = false, findSeen }: VerifyOptions) {
     this.#report = report;
+    this.#findSeen = findSeen;
     this.anchors = new AnchorCheck(report);
     this.#approvals = new ApprovalCheck(report);
     this.#terms = new TermsCheck(this.#approvals, {
@@ -423,6 +430,14 @@ class ContentCheck {
         this.#enter(statement.conversation);
         this.anchors.readHead(statement, this.#heads.get(statement.length));
         break;
+      case "state": {
+        this.#enter(statement.conversation);
+        const seen = this.#findSeen?.(statement.place);
+        // What was seen later, the export could not have.
+        const isBefore = seen !== undefined && Date.parse(seen.at) <= Date.parse(this.#exportedAt);
+        this.anchors.readState(statement, isBefore ? seen : undefined);
+        break;
+      }
       case "anchor":
         this.anchors.readAnchor(statement, line);
         break;
@@ -445,6 +460,7 @@ class ContentCheck {
         this.#unknown += 1;
         break;
       case "export":
+        this.#exportedAt = statement.at;
         break;
     }
     this.#payloads.update(digestOf(payload));

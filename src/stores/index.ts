@@ -23,6 +23,16 @@ export {
 export { OWNER_FILE, OWNER_FOLDER, securePrivateFolder } from "./fs/private-folder.ts";
 export { PrivateFile, type PrivateFileOptions, readPrivate } from "./fs/private-file.ts";
 export { type CopiedStore, copyStore, type CopyProblem, type PortableStore } from "./portable.ts";
+export {
+  isSteppedBack,
+  listSeen,
+  parseSigned,
+  type SeenState,
+  seenStatesBeside,
+  type SignedState,
+  signedToJson,
+  type StatePlace,
+} from "./fs/seen-states.ts";
 export { acceptedFor, addressOf, DEFAULT_TENANT } from "./postgres/store-options.ts";
 export type { LimitedTenant, TenantLimits } from "./postgres/limits.ts";
 export type { RoleKind, TenantRole } from "./postgres/roles.ts";
@@ -95,6 +105,7 @@ export type {
   SessionRow,
   SessionStore,
   SessionTable,
+  SignedTurn,
   SteppedBackTurn,
   StoredWorkspace,
   Tenant,

@@ -1,6 +1,6 @@
 /** The extras of a workspace's store: the user's private conversations, the files of a record, and terminal sessions. */
 import type { ConversationId } from "../record/conversation/index.ts";
-import type { SeenState } from "./fs/seen-states.ts";
+import type { SeenState, SignedState } from "./fs/seen-states.ts";
 import type {
   ConversationStore,
   ConversationSummary,
@@ -19,6 +19,24 @@ export interface WorkspaceStore extends ConversationStore {
 
   /** Moves it to the user's own folder, or back to the workspace. Throws `conversation_locked`. */
   setLocal(id: ConversationId, isLocal: boolean): Promise<void>;
+
+  /**
+   * What was signed of the last turn, and what this machine has seen of it. Undefined if nothing is signed there, as in
+   * files. Throws `conversation_not_found`, `read_failed`.
+   */
+  findSigned?(id: ConversationId): Promise<SignedTurn | undefined>;
+}
+
+/** The last turn of a conversation in a database. */
+export interface SignedTurn {
+  /** The name of the workspace: see `WorkspaceRows.name`. */
+  readonly store: string;
+  /** Its state, if an accepted key has signed it. */
+  readonly signed?: SignedState;
+  /** The newest state that this machine has signed or acted on. */
+  readonly seen?: SeenState | undefined;
+  /** States with which the user of this machine let newer ones go. */
+  readonly restored: readonly SeenState[];
 }
 
 /** How a database knows the workspace that jp is in. */

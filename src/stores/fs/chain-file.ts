@@ -25,6 +25,7 @@ import {
 } from "../chain-growth.ts";
 import { CHAIN } from "./conversation-folders.ts";
 import { OWNER_FILE } from "./private-folder.ts";
+import type { SignedState } from "./seen-states.ts";
 import { type OpenedFile, openRecord, openToAppend } from "./safe-open.ts";
 
 /** How much is read first. */
@@ -133,13 +134,15 @@ export interface HeadToNote extends Omit<OwnRun, "from"> {
   /** Absent if nothing was added. */
   readonly from?: number;
   readonly isRemoved?: boolean;
+  /** See `NotedHead`. */
+  readonly turn?: SignedState | undefined;
 }
 
 /** Adds a line to the log of heads, which is private: it names other workspaces. Throws system errors. */
 export function noteHead(log: string, { id, isRemoved = false, ...noted }: HeadToNote): void {
-  const { workspace, folder, from, length, head, except } = noted;
+  const { workspace, folder, from, length, head, except, turn } = noted;
   const of = { conversation: id, workspace, folder };
-  const line = { ...of, from, length, head, except, removed: isRemoved || undefined };
+  const line = { ...of, from, length, head, except, removed: isRemoved || undefined, turn };
   appendText(log, `${JSON.stringify(line)}\n`, OWNER_FILE);
 }
 

@@ -9,6 +9,7 @@ import {
   arrayField,
   integerField,
   LineReader,
+  objectField,
   optionalBoolean,
   optionalString,
   parseJson,
@@ -20,6 +21,7 @@ import type { ChainProblem } from "../port.ts";
 import { readError, readIfThere } from "../storage-error.ts";
 import { CHAIN } from "./conversation-folders.ts";
 import { openRecord } from "./safe-open.ts";
+import { parseSigned, type SignedState } from "./seen-states.ts";
 import { headsFileIn, type UserEnvironment, userDataFolder } from "./user-data.ts";
 
 /** Links are small. */
@@ -44,6 +46,8 @@ export interface NotedHead extends Omit<OwnRun, "from"> {
   readonly from?: number;
   /** The conversation was removed at that time. */
   readonly isRemoved: boolean;
+  /** The signed state of the last turn, if the conversation is in a database. */
+  readonly turn?: SignedState;
 }
 
 /** The log of heads in the user's data folder, without unreadable lines. Throws `read_failed`. */
@@ -75,7 +79,7 @@ function findHead(text: string): NotedHead | undefined {
       optionalString(shape, "workspace"),
       optionalString(shape, "folder"),
     ];
-    const { from, except } = shape.value;
+    const { from, except, turn } = shape.value;
     return {
       conversation: stringField(shape, "conversation"),
       length: integerField(shape, "length"),
@@ -85,6 +89,7 @@ function findHead(text: string): NotedHead | undefined {
       ...(from !== undefined && { from: integerField(shape, "from") }),
       ...(except !== undefined && { except: arrayField(shape, "except").map(Number) }),
       isRemoved: optionalBoolean(shape, "removed") === true,
+      ...(turn !== undefined && { turn: parseSigned(objectField(shape, "turn")) }),
     };
   } catch {
     return undefined; // A crash may have cut it.

@@ -85,17 +85,26 @@ export function seenStatesBeside(headsFile: string): string {
 
 /** Undefined if this machine has seen no state of the conversation. Throws `read_failed`. */
 export function findSeen(folder: string, place: StatePlace): SeenState | undefined {
-  const text = readText(shardOf(folder, place));
-  const needle = `"conversation":${JSON.stringify(place.conversation)}`;
   let newest: SeenState | undefined;
+  for (const state of linesAbout(folder, place)) newest = newerOf(state, newest);
+  return newest;
+}
+
+/** The states with which the user let newer ones go. Throws `read_failed`. */
+export function findRestored(folder: string, place: StatePlace): readonly SeenState[] {
+  return [...linesAbout(folder, place)].filter(({ restored }) => restored !== undefined);
+}
+
+/** Looks for the conversation first, since parsing each line would take longer. */
+function* linesAbout(folder: string, { store, conversation }: StatePlace): Generator<SeenState> {
+  const text = readText(shardOf(folder, { store, conversation }));
+  const needle = `"conversation":${JSON.stringify(conversation)}`;
   for (let at = text.indexOf(needle); at !== -1; at = text.indexOf(needle, at + needle.length)) {
     const end = text.indexOf("\n", at);
     const line = text.slice(text.lastIndexOf("\n", at) + 1, end === -1 ? undefined : end);
     const state = parseState(line);
-    if (state?.store === place.store && state.conversation === place.conversation)
-      newest = newerOf(state, newest);
+    if (state?.store === store && state.conversation === conversation) yield state;
   }
-  return newest;
 }
 
 /** The newest states of all conversations, and those with which the user let newer ones go. Throws `read_failed`. */
@@ -242,16 +251,12 @@ function readFrom(fd: number, position: number): Buffer {
 }
 
 function stateToJson({ store, conversation, at, restored, ...state }: SeenState): JsonObject {
-  const { counter, length, digest } = state;
-  return {
-    store,
-    conversation,
-    counter,
-    length,
-    digest,
-    at,
-    ...(restored !== undefined && { restored: { ...restored } }),
-  };
+  const from = restored && { restored: { ...signedToJson(restored), by: restored.by } };
+  return { store, conversation, ...signedToJson(state), at, ...from };
+}
+
+export function signedToJson({ counter, length, digest }: SignedState): JsonObject {
+  return { counter, length, digest };
 }
 
 /** Undefined for the first line of a compacted file, and for a line that a crash has cut. */
@@ -275,7 +280,8 @@ function parseState(line: string): SeenState | undefined {
   }
 }
 
-function parseSigned(shape: Shape): SignedState {
+/** Throws `ShapeError`. */
+export function parseSigned(shape: Shape): SignedState {
   return {
     counter: integerField(shape, "counter"),
     length: integerField(shape, "length"),

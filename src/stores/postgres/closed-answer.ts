@@ -50,10 +50,12 @@ export async function answerClosed(
   const { rows, chains } = parts;
   const given = { workspace: await rows.findKeyFor(id), id, offered, tries: [] };
   const answered = await rows.database.transaction((queries) => answerRow(queries, parts, given));
-  // Only after the commit: a head that no chain has would look like a truncated chain.
-  rows.noteSeen(id, answered?.signed);
-  if (answered?.end !== undefined) await chains.noteHead({ id, ...answered.end });
-  return answered?.result;
+  if (answered === undefined) return undefined;
+  const { result, end, signed } = answered;
+  // Only after the commit: a head that no chain has would look like a truncated chain, and a state like a step back.
+  rows.noteSeen(id, signed);
+  if (end !== undefined) await chains.noteHead({ id, ...end, turn: signed });
+  return result;
 }
 
 async function answerRow(

@@ -55,6 +55,7 @@ import type {
   ClaimedWorkspace,
   FileEdit,
   RecordFile,
+  SignedTurn,
   StoredWorkspace,
   WorkspaceClaims,
 } from "../workspace-port.ts";
@@ -186,6 +187,16 @@ export class PostgresStore implements ConversationStore, PortableStore, Workspac
 
   async *readChain(id: ConversationId): AsyncGenerator<ChainLine | ChainProblem> {
     yield* this.#parts.chains.read((await this.#rows.get(id)).key);
+  }
+
+  /** See `WorkspaceStore.findSigned`. */
+  async findSigned(id: ConversationId): Promise<SignedTurn | undefined> {
+    const row = await this.#rows.get(id);
+    if (this.#rows.signer === undefined) return undefined;
+    const { signed } = await this.#rows.readRecord(row);
+    const seen = this.#rows.findSeen(id);
+    const restored = this.#rows.findRestored(id);
+    return { store: this.#rows.name, ...(signed && { signed }), seen, restored };
   }
 
   async readFile(id: ConversationId, file: KeptFile): Promise<Uint8Array | undefined> {

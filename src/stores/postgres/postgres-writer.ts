@@ -16,6 +16,7 @@ import { type Clock, parseJson } from "../../util/index.ts";
 import { metadataFile } from "../fs/conversation-files.ts";
 import { EVENTS } from "../fs/conversation-folders.ts";
 import type { ChainGrowth } from "../chain-growth.ts";
+import type { SignedState } from "../fs/seen-states.ts";
 import type { SecretSockets } from "../fs/secret-sockets.ts";
 import type { AnswerListener, ConversationWriter, LeftTurn, MetadataChange } from "../port.ts";
 import type { RecordStream } from "../record-stream.ts";
@@ -87,6 +88,8 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
   #steppedBack: StorageError | undefined;
   /** That of the last signed state. */
   #counter: number;
+  /** What this writer has signed last, if that is the end of the record. */
+  #signed: SignedState | undefined;
   #metadata: ConversationMetadata;
   #metadataWrites: Promise<unknown> = Promise.resolve();
   #waiting: Waiting[] = [];
@@ -112,7 +115,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     this.#isOwnTurn = record.isOwnTurn;
     this.#steppedBack = record.steppedBack;
     this.#counter = record.counter;
-    parts.rows.noteSeen(this.id, record.unseen);
+    if (record.isUnseen === true) parts.rows.noteSeen(this.id, record.signed);
     this.#metadata = metadataOf(row);
     this.#lease = leases.hold({ key, epoch, onLost: () => this.#fail(lostError(this.id)) });
   }
@@ -220,6 +223,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     if (!isWritten) throw this.#fail(lostError(this.id));
     // Only now: a state that was not written would make the turn seem older than it is.
     rows.noteSeen(this.id, growth.signed);
+    this.#signed = growth.signed;
     this.#counter = growth.signed?.counter ?? this.#counter;
     this.#turn = turn;
     this.#isOwnTurn = isOwnTurn;
@@ -353,7 +357,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     this.#lease[Symbol.dispose]();
     // Unwritten links are not part of the chain.
     const end = this.#failure === undefined ? this.#chain?.end : undefined;
-    if (end !== undefined) await chains.noteHead({ id: this.id, ...end });
+    if (end !== undefined) await chains.noteHead({ id: this.id, ...end, turn: this.#signed });
     // If it fails, the lease expires.
     const freed = await releaseRow(
       rows.database,

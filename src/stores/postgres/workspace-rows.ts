@@ -26,6 +26,7 @@ import {
   systemClock,
 } from "../../util/index.ts";
 import {
+  findRestored,
   findSeen,
   isSteppedBack,
   noteSeen,
@@ -171,14 +172,16 @@ export interface ReadRecord {
   readonly isOwnTurn: boolean;
   /** Why not, if it is older than a state that this machine has seen. */
   readonly steppedBack?: StorageError;
-  /** Its signed state, if the turn is the user's own and this machine has not seen it yet. */
-  readonly unseen?: SignedState;
+  /** The state of the turn, if an accepted key has signed it. */
+  readonly signed?: SignedState;
+  /** This machine has not seen this state yet, or a newer one. */
+  readonly isUnseen?: boolean;
   /** The counter of the last signed state, in the row or as this machine has seen it. The next one has a larger one. */
   readonly counter: number;
 }
 
 /** What a record's signature shows. */
-type Standing = Pick<ReadRecord, "isOwnTurn" | "steppedBack" | "unseen" | "counter">;
+type Standing = Pick<ReadRecord, "isOwnTurn" | "steppedBack" | "signed" | "isUnseen" | "counter">;
 
 /** The workspace's own row is found, or created, on first use. */
 export class WorkspaceRows {
@@ -432,17 +435,22 @@ export class WorkspaceRows {
       signature !== null &&
       this.#signer.accepts(digest, { key, signature, counter: row.turn_counter });
     if (!isSigned) return { isOwnTurn: false, counter };
-    const state = { counter: found, digest, length: row.length };
-    if (isSteppedBack(state, seen))
-      return { isOwnTurn: false, counter, steppedBack: steppedBackError(row.id) };
-    const isSeen = found === (seen?.counter ?? 0);
-    return { isOwnTurn: true, counter, ...(!isSeen && { unseen: state }) };
+    const signed = { counter: found, digest, length: row.length };
+    if (isSteppedBack(signed, seen))
+      return { isOwnTurn: false, counter, signed, steppedBack: steppedBackError(row.id) };
+    return { isOwnTurn: true, counter, signed, isUnseen: found > (seen?.counter ?? 0) };
   }
 
   /** The newest state of the conversation's turns that this machine has signed or acted on. Throws `read_failed`. */
   findSeen(conversation: string): SeenState | undefined {
     const { seenFolder, name: store } = this;
     return seenFolder === undefined ? undefined : findSeen(seenFolder, { store, conversation });
+  }
+
+  /** See `SignedTurn`. Throws `read_failed`. */
+  findRestored(conversation: string): readonly SeenState[] {
+    const { seenFolder, name: store } = this;
+    return seenFolder === undefined ? [] : findRestored(seenFolder, { store, conversation });
   }
 
   /** Notes a state that this machine has signed, or is about to act on. Never throws: then it has seen less. */

@@ -52,6 +52,8 @@ export class DatabaseWorkspaceStore implements WorkspaceStore, RecordFiles, Work
     (await this.#store()).archive(...given);
   readonly unarchive: PostgresStore["unarchive"] = async (...given) =>
     (await this.#store()).unarchive(...given);
+  readonly findSigned: PostgresStore["findSigned"] = async (...given) =>
+    (await this.#store()).findSigned(...given);
   readonly work: PostgresStore["work"] = async (...given) => (await this.#store()).work(...given);
   readonly findStored: PostgresStore["findStored"] = async () => (await this.#store()).findStored();
   readonly claim: PostgresStore["claim"] = async (...given) =>

@@ -41,7 +41,9 @@ jp judges every decision again, by its terms on record and the people that its
 links name. It lists what it could not judge.
 
 Without --tsa-cert, jp checks the signature of a time stamp, but not whose it
-is. Without --git, it does not look for the commit of an anchor.`,
+is. Without --git, it does not look for the commit of an anchor. --seen is for
+conversations of databases: it compares their last turns with the states that
+this machine has seen of them.`,
     run: async () => (await import("./verify.ts")).verifyFile,
   }).argument("<file>", "File that `jp evidence export` has written");
 }

@@ -20,6 +20,7 @@ export const VERIFY = {
   "--key <key>": "Key that must have signed it: its ID, or a public key in a PEM file",
   "--tsa-cert <file>": "Certificates of the authorities that time stamps must come from",
   "--git <folder>": "Clone of the repository that must have the anchors",
+  "--seen": "Fail if a turn is older than this machine had seen it before the export",
   "--strict": "Fail if the owner of the machine stood in for people",
   ...FORMAT_OPTIONS,
 } as const satisfies Options;

@@ -2,6 +2,7 @@
 import { createReadStream, readFileSync } from "node:fs";
 import path from "node:path";
 import {
+  digestOfPlace,
   type EvidenceProblem,
   JUDGED_CODES,
   keyIdOfPem,
@@ -14,6 +15,7 @@ import {
   type VerifyOptions,
 } from "../../../proof/index.ts";
 import { findWorkspace } from "../../../assemble/index.ts";
+import { headsFileIn, listSeen, seenStatesBeside, userDataFolder } from "../../../stores/index.ts";
 import { wrapProse } from "../../../surfaces/render/index.ts";
 import { JpError, jsonLine, oneLine, systemErrorCode } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
@@ -38,6 +40,7 @@ export async function verifyFile({ args, options, context }: Call<typeof VERIFY>
     ...(expectedKey && { expectedKey }),
     ...expectations,
     isStrict: options.strict === true,
+    ...(options.seen === true && { findSeen: seenStates(context) }),
   });
   const isExpected = expectedKey !== undefined;
   if (options.format === "json") {
@@ -61,6 +64,13 @@ async function anchorExpectations(
       clone: await openClone(path.resolve(cwd, git), { root, variables: environment.variables }),
     }),
   };
+}
+
+/** Those that this machine has seen, by place. */
+function seenStates({ environment }: CommandContext): NonNullable<VerifyOptions["findSeen"]> {
+  const folder = seenStatesBeside(headsFileIn(userDataFolder(environment)));
+  const seen = new Map([...listSeen(folder)].map((state) => [digestOfPlace(state), state]));
+  return (place) => seen.get(place);
 }
 
 function readAuthorities(file: string): NonNullable<VerifyOptions["authorities"]> {

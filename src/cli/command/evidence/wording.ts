@@ -32,7 +32,8 @@ export const PROBLEMS: Readonly<Record<EvidenceProblemCode, string>> = {
   unknown_link: "an event without a link",
   wrong_total: "the totals at the end do not match",
   anchor_mismatch: "the chain does not have the head that was anchored",
-  anchor_missing: "a head without its anchor",
+  anchor_missing: "a head or state without its anchor",
+  stepped_back: "an older state of a turn than the one that was anchored, or seen before the export",
   bad_timestamp: "not a valid time stamp of the anchor",
   untrusted_timestamp: "the time stamp is not from an authority that you trust",
   commit_missing: "the git repository does not have the anchor",
@@ -90,6 +91,8 @@ const FINDINGS: Readonly<Record<FindingCode, string>> = {
   unreadable_chain: "conversations whose chain could not be read",
   key_missing: "signed approvals whose key is no longer known",
   unreadable_record: "places where the record could not be read",
+  stepped_back: "turns with an older state than the one that this machine has seen",
+  restore_accepted: "older states that were accepted on this machine after a backup was restored",
 };
 
 /** One line per code that this version knows, and one for all others. */
