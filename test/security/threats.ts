@@ -1891,6 +1891,22 @@ const tenants: Area = {
   ],
 };
 
+const fleet: Area = {
+  title: "Turns in a database",
+  threats: [
+    {
+      id: "T-FLEET-1",
+      threat:
+        "Someone who can write the rows puts an earlier signed state of a turn back, with its events and its chain, so that an " +
+        "approval runs its tool once more.",
+      defence:
+        "Each signed state has a counter. A machine keeps the last state that it has signed or acted on, and refuses an older one, " +
+        "another one with the same counter, and one without a counter. After a restored backup, a person on a terminal lets go of what " +
+        "is newer, which is on record. A machine that has never seen the turn cannot know.",
+    },
+  ],
+};
+
 export const areas: readonly Area[] = [
   decisions,
   saved,
@@ -1914,6 +1930,7 @@ export const areas: readonly Area[] = [
   proof,
   signatures,
   tenants,
+  fleet,
 ];
 
 const ids = new Set(areas.flatMap(({ threats }) => threats.map(({ id }) => id)));
