@@ -4,7 +4,7 @@ import manifest from "./package.json" with { type: "json" };
 /**
  * Suites that take long: kills, floods and torture, fuzzing, properties with real tools, the package on other versions of Node, the
  * suites on replies with other streams, most of the desk's page, MCP's reference server, records of an earlier version, the paths of
- * a question through the files, the examples, and the commands of the documentation typed one after the other.
+ * a question through the files, the examples, turns in a database that were put back, and the commands of the documentation typed one after the other.
  */
 export const LONG = [
   "test/agent/killed-process.test.ts",
@@ -30,6 +30,8 @@ export const LONG = [
   "test/examples.test.ts",
   "test/fleet/attacks.test.ts",
   "test/fleet/large-migration.test.ts",
+  "test/fleet/step-back-command.test.ts",
+  "test/fleet/step-back.test.ts",
   "test/mcp/conformance.test.ts",
   "test/mcp/endless.test.ts",
   "test/mcp/everything.test.ts",

@@ -209,7 +209,10 @@ const SUBJECTS: Readonly<Record<string, (predicate: Predicate) => readonly unkno
   export: ({ key }) => ["machine key", sha256(bytesOf(key))],
   link: ({ conversation, link }) => [`${conversation}/${link.seq}`, digest(link)],
   head: (head) => [`${head.conversation}/${String(head["length"])}/head`, digestOfHead(head)],
-  state: (state) => [`${state.conversation}/${String(state["counter"])}/state`, digestOfState(state)],
+  state: (state) => [
+    `${state.conversation}/${String(state["counter"])}/state`,
+    digestOfState(state),
+  ],
   content: ({ conversation, seq, event }) => [`${conversation}/${seq}/event`, digest(event)],
   finding: ({ conversation, code, about }) => [`${conversation}/${String(code)}`, digest(about)],
   anchor: ({ document }) => ["heads", digest(document)],

@@ -40,7 +40,8 @@ import {
 } from "./statement.ts";
 
 export interface ExportOptions {
-  readonly store: Pick<ConversationStore, "scan" | "readChain"> & Pick<WorkspaceStore, "findSigned">;
+  readonly store: Pick<ConversationStore, "scan" | "readChain"> &
+    Pick<WorkspaceStore, "findSigned">;
   readonly conversations: readonly ConversationId[];
   readonly signer: Signer;
   readonly clock: Clock;

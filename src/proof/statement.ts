@@ -327,6 +327,16 @@ function parseKeyStatement(shape: Shape): KeyStatement | Unknown {
   return { type: "key", person: stringField(shape, "person"), key };
 }
 
+function parseState(shape: Shape): StateStatement {
+  return {
+    type: "state",
+    conversation: stringField(shape, "conversation"),
+    place: stringField(shape, "place"),
+    ...parseSigned(shape),
+    isAnchored: booleanField(shape, "anchored"),
+  };
+}
+
 function parseApproval(shape: Shape): Approval {
   const { answer } = shape.value;
   return {
@@ -362,13 +372,7 @@ function parsePredicate(type: string, shape: Shape): StatementContent | Unknown 
         head: stringField(shape, "head"),
       };
     case `${PREFIX}state${SUFFIX}`:
-      return {
-        type: "state",
-        conversation: stringField(shape, "conversation"),
-        place: stringField(shape, "place"),
-        ...parseSigned(shape),
-        isAnchored: booleanField(shape, "anchored"),
-      };
+      return parseState(shape);
     case `${PREFIX}anchor${SUFFIX}`:
       return { type: "anchor", ...parseAnchor(shape) };
     case `${PREFIX}content${SUFFIX}`:

@@ -33,6 +33,7 @@ import { systemClock } from "../../src/util/index.ts";
 import { counters } from "../security/threats.ts";
 
 import { migratedDatabase } from "../support/postgres.ts";
+import { keepState } from "./keep-state.ts";
 import { CALL, payTool } from "./pay-tool.ts";
 
 interface Machine {
@@ -78,43 +79,6 @@ function openStore(options: {
   const store = new PostgresStore({ url, workspace, pid: process.pid, headsFile, keys });
   onTestFinished(() => store.close());
   return store;
-}
-
-/** Remembers everything of a conversation in the database, and puts it back. */
-async function keepState(owner: Database, id: ConversationId) {
-  const [row] = await owner.query<{ readonly key: string }>({
-    text: "select key from jp.conversations where id = $1 order by key desc limit 1",
-    values: [id],
-  });
-  const key = row?.key ?? "";
-  const kept = `kept_${crypto.randomUUID().replaceAll("-", "")}`;
-  await owner.query({ text: `create schema ${kept}` });
-  onTestFinished(async () => {
-    await owner.query({ text: `drop schema ${kept} cascade` });
-  });
-  await owner.query({
-    text: `create table ${kept}.conversations as select * from jp.conversations where key = ${key}`,
-  });
-  for (const table of ["events", "chain"]) {
-    await owner.query({
-      text: `create table ${kept}.${table} as select * from jp.${table} where conversation = ${key}`,
-    });
-  }
-  return async () => {
-    await owner.transaction(async (queries) => {
-      await queries.query({ text: `delete from jp.conversations where key = ${key}` });
-      await queries.query({
-        text: `update ${kept}.conversations set lease_owner = null, lease_until = null, ready_at = 0
-          where ready_at is not null`,
-      });
-      await queries.query({
-        text: `insert into jp.conversations overriding system value select * from ${kept}.conversations`,
-      });
-      for (const table of ["events", "chain"]) {
-        await queries.query({ text: `insert into jp.${table} select * from ${kept}.${table}` });
-      }
-    });
-  };
 }
 
 /** Leaves a turn that waits for an approval. */
@@ -319,7 +283,10 @@ test("evidence reports a turn that was put back, by the log of the machine and b
     return { codes, findings: Object.keys(findings) };
   };
   const states = new Map(
-    [...listSeen(seenStatesBeside(machine.headsFile))].map((state) => [digestOfPlace(state), state]),
+    [...listSeen(seenStatesBeside(machine.headsFile))].map((state) => [
+      digestOfPlace(state),
+      state,
+    ]),
   );
   const findSeen = (place: string) => states.get(place);
   expect([await verified({ findSeen }, false), await verified({}, true)]).toEqual([

@@ -21,8 +21,8 @@ function stateAt(counter: number, digest = `digest ${counter}`): SeenState {
 
 /** The only file of states. */
 function fileIn(folder: string): string {
-  const [name = ""] = readdirSync(folder).filter((each) => each.endsWith(".jsonl"));
-  return path.join(folder, name);
+  const name = readdirSync(folder).find((each) => each.endsWith(".jsonl"));
+  return path.join(folder, name ?? "");
 }
 
 test("the newest state of a conversation is remembered, for each store", () => {

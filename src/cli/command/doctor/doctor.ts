@@ -8,6 +8,7 @@ import {
   type PartialConfig,
   resolveAnchor,
 } from "../../../settings/config/index.ts";
+import { loadModule } from "../../../util/index.ts";
 import type { CommandContext } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { ExitStatus } from "../../exit-status.ts";
@@ -72,6 +73,10 @@ async function* runChecks(context: CommandContext, seconds: number): AsyncGenera
     if (store !== undefined) yield store;
     if (context.database !== undefined && layers !== undefined) {
       yield checkTurnKeys(context.database, ownConfig(layers));
+    }
+    if (store?.state === "ok") {
+      const { checkTurns } = await loadModule(() => import("./check-turns.ts"));
+      yield* await checkTurns(context);
     }
     yield* checkLocks(workspace);
     if (store?.state !== "problem") yield* await checkRecords(workspace);

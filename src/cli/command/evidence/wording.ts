@@ -33,7 +33,8 @@ export const PROBLEMS: Readonly<Record<EvidenceProblemCode, string>> = {
   wrong_total: "the totals at the end do not match",
   anchor_mismatch: "the chain does not have the head that was anchored",
   anchor_missing: "a head or state without its anchor",
-  stepped_back: "an older state of a turn than the one that was anchored, or seen before the export",
+  stepped_back:
+    "an older state of a turn than the one that was anchored, or seen before the export",
   bad_timestamp: "not a valid time stamp of the anchor",
   untrusted_timestamp: "the time stamp is not from an authority that you trust",
   commit_missing: "the git repository does not have the anchor",

@@ -142,10 +142,11 @@ async function confirmForeign(
     startedIn &&
     `was started in ${shellWord(startedIn)}, and this workspace is in ${shellWord(workspace.root)}.`;
   if (prompter?.canAsk() !== true) throw steppedBack ?? foreignError(id, there);
-  const reason = steppedBack?.message ?? (there && `This turn ${there}`);
-  output.notice(
-    reason ?? "Someone else started this turn, or its record has changed since you left it.",
-  );
+  const reason = there && `This turn ${there}`;
+  const other =
+    reason ?? "Someone else started this turn, or its record has changed since you left it.";
+  const lines = steppedBack ? wrapProse(steppedBack.message, output.noticeWidth) : [other];
+  for (const line of lines) output.notice(line);
   const here = there === undefined ? "" : " here";
   output.notice(`If you continue it${here}, jp accepts these recorded permissions and answers:`);
   const remembered = describeRemembered(lastTurnOf(endOf(stream)));

@@ -16,7 +16,14 @@ import {
   warnWithheld,
 } from "../../../assemble/index.ts";
 import type { ConversationWriter } from "../../../stores/index.ts";
-import { adviceOf, isJpError, JpError, loadModule, monotonicMs, oneLine } from "../../../util/index.ts";
+import {
+  adviceOf,
+  isJpError,
+  JpError,
+  loadModule,
+  monotonicMs,
+  oneLine,
+} from "../../../util/index.ts";
 import { type CommandContext, untilSignal } from "../../context.ts";
 import type { Call } from "../../define.ts";
 import { noDatabaseError } from "../../exit-status.ts";
@@ -154,7 +161,9 @@ function describeEnd(conversation: ConversationId, end: LeftEnd<TurnEnd | undefi
 }
 
 /** With its code, and for a turn that was put back with what to do. Other problems pass by themselves. */
-function describeProblem(problem: Error): Omit<Extract<LoggedEvent, { event: "problem" }>, "event"> {
+function describeProblem(
+  problem: Error,
+): Omit<Extract<LoggedEvent, { event: "problem" }>, "event"> {
   const { message } = problem;
   if (!isJpError(problem)) return { message };
   const { code } = problem;
