@@ -23,16 +23,8 @@ export {
 export { OWNER_FILE, OWNER_FOLDER, securePrivateFolder } from "./fs/private-folder.ts";
 export { PrivateFile, type PrivateFileOptions, readPrivate } from "./fs/private-file.ts";
 export { type CopiedStore, copyStore, type CopyProblem, type PortableStore } from "./portable.ts";
-export {
-  isSteppedBack,
-  listSeen,
-  parseSigned,
-  type SeenState,
-  seenStatesBeside,
-  type SignedState,
-  signedToJson,
-  type StatePlace,
-} from "./fs/seen-states.ts";
+export { listSeen, type SeenState, seenStatesBeside, type StatePlace } from "./fs/seen-states.ts";
+export { isSteppedBack, parseSigned, type SignedState, signedToJson } from "./signed-state.ts";
 export { acceptedFor, addressOf, DEFAULT_TENANT } from "./postgres/store-options.ts";
 export type { LimitedTenant, TenantLimits } from "./postgres/limits.ts";
 export type { RoleKind, TenantRole } from "./postgres/roles.ts";

@@ -1,6 +1,7 @@
 /** The extras of a workspace's store: the user's private conversations, the files of a record, and terminal sessions. */
 import type { ConversationId } from "../record/conversation/index.ts";
-import type { SeenState, SignedState } from "./fs/seen-states.ts";
+import type { SeenState } from "./fs/seen-states.ts";
+import type { SignedState } from "./signed-state.ts";
 import type {
   ConversationStore,
   ConversationSummary,

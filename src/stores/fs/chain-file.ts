@@ -13,6 +13,7 @@ import {
   type StreamEntry,
 } from "../../record/conversation/index.ts";
 import { systemErrorCode } from "../../util/index.ts";
+import type { SignedState } from "../signed-state.ts";
 import {
   ChainGrowth,
   type ChainTail,
@@ -25,7 +26,6 @@ import {
 } from "../chain-growth.ts";
 import { CHAIN } from "./conversation-folders.ts";
 import { OWNER_FILE } from "./private-folder.ts";
-import type { SignedState } from "./seen-states.ts";
 import { type OpenedFile, openRecord, openToAppend } from "./safe-open.ts";
 
 /** How much is read first. */

@@ -18,10 +18,10 @@ import {
 } from "../../util/index.ts";
 import { lineOrProblem } from "../chain-growth.ts";
 import type { ChainProblem } from "../port.ts";
+import { parseSigned, type SignedState } from "../signed-state.ts";
 import { readError, readIfThere } from "../storage-error.ts";
 import { CHAIN } from "./conversation-folders.ts";
 import { openRecord } from "./safe-open.ts";
-import { parseSigned, type SignedState } from "./seen-states.ts";
 import { headsFileIn, type UserEnvironment, userDataFolder } from "./user-data.ts";
 
 /** Links are small. */

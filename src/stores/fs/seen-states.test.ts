@@ -4,14 +4,8 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../temporary-workspace.fixture.ts";
-import {
-  findRestored,
-  findSeen,
-  isSteppedBack,
-  listSeen,
-  noteSeen,
-  type SeenState,
-} from "./seen-states.ts";
+import { findRestored, findSeen, listSeen, noteSeen, type SeenState } from "./seen-states.ts";
+import { isSteppedBack } from "../signed-state.ts";
 
 const PLACE = { store: "db.example.com/jp#default/abcde", conversation: "jp-c17673230450" };
 

@@ -24,33 +24,22 @@ import {
 import path from "node:path";
 import {
   findJson,
-  integerField,
   isJsonObject,
   type Json,
   type JsonObject,
   objectField,
   sha256,
-  type Shape,
   shapeOf,
   stringField,
   systemErrorCode,
 } from "../../util/index.ts";
+import { parseSigned, type SignedState, signedToJson } from "../signed-state.ts";
 import { readError } from "../storage-error.ts";
 import { writeLines } from "./chain-file.ts";
 import { holdFileLock } from "./lock.ts";
 import { readPrivate } from "./private-file.ts";
 import { OWNER_FILE, OWNER_FOLDER } from "./private-folder.ts";
 import { openRecord, openToAppend } from "./safe-open.ts";
-
-/** The signed state of a conversation's last turn. */
-export interface SignedState {
-  /** Grows with each signed append to the conversation. 0 if an earlier version of jp has signed it. */
-  readonly counter: number;
-  /** The digest of the turn, from its start to the last entry. */
-  readonly digest: string;
-  /** The number of entries of the record. */
-  readonly length: number;
-}
 
 /** The place of a conversation. */
 export interface StatePlace {
@@ -70,12 +59,6 @@ export interface SeenState extends SignedState, StatePlace {
 /** The newer state, and the OS user who let it go. */
 export interface RestoredFrom extends SignedState {
   readonly by: string;
-}
-
-/** Whether the state is older than one that was seen, or is another one with the same counter. */
-export function isSteppedBack(state: SignedState, seen: SignedState | undefined): boolean {
-  if (seen === undefined || state.counter > seen.counter) return false;
-  return state.counter < seen.counter || state.digest !== seen.digest;
 }
 
 /** The folder of the states, beside the log of heads. */
@@ -255,10 +238,6 @@ function stateToJson({ store, conversation, at, restored, ...state }: SeenState)
   return { store, conversation, ...signedToJson(state), at, ...from };
 }
 
-export function signedToJson({ counter, length, digest }: SignedState): JsonObject {
-  return { counter, length, digest };
-}
-
 /** Undefined for the first line of a compacted file, and for a line that a crash has cut. */
 function parseState(line: string): SeenState | undefined {
   const json: Json | undefined = findJson(line);
@@ -278,13 +257,4 @@ function parseState(line: string): SeenState | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Throws `ShapeError`. */
-export function parseSigned(shape: Shape): SignedState {
-  return {
-    counter: integerField(shape, "counter"),
-    length: integerField(shape, "length"),
-    digest: stringField(shape, "digest"),
-  };
 }

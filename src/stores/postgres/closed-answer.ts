@@ -10,7 +10,7 @@ import {
   StreamEntry,
 } from "../../record/conversation/index.ts";
 import { planAnswer } from "../answering.ts";
-import type { SignedState } from "../fs/seen-states.ts";
+import type { SignedState } from "../signed-state.ts";
 import type { AnswerResult } from "../port.ts";
 import { archivedError, conversationNotFoundError } from "../storage-error.ts";
 import type { Queries } from "./database.ts";

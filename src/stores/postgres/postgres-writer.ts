@@ -16,7 +16,7 @@ import { type Clock, parseJson } from "../../util/index.ts";
 import { metadataFile } from "../fs/conversation-files.ts";
 import { EVENTS } from "../fs/conversation-folders.ts";
 import type { ChainGrowth } from "../chain-growth.ts";
-import type { SignedState } from "../fs/seen-states.ts";
+import type { SignedState } from "../signed-state.ts";
 import type { SecretSockets } from "../fs/secret-sockets.ts";
 import type { AnswerListener, ConversationWriter, LeftTurn, MetadataChange } from "../port.ts";
 import type { RecordStream } from "../record-stream.ts";

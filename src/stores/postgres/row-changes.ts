@@ -11,7 +11,7 @@ import {
   type Timestamp,
 } from "../../record/conversation/index.ts";
 import { parseJson } from "../../util/index.ts";
-import type { SignedState } from "../fs/seen-states.ts";
+import type { SignedState } from "../signed-state.ts";
 import type { LeftTurn } from "../port.ts";
 import { type Queries, SERVER_MS } from "./database.ts";
 import { LEASE_SECONDS } from "./leases.ts";

@@ -28,13 +28,12 @@ import {
 import {
   findRestored,
   findSeen,
-  isSteppedBack,
   noteSeen,
   type SeenState,
   seenStatesBeside,
-  type SignedState,
 } from "../fs/seen-states.ts";
 import type { ConversationSummary, PendingTurn, WorkLoad } from "../port.ts";
+import { isSteppedBack, type SignedState } from "../signed-state.ts";
 import { conversationNotFoundError, steppedBackError, StorageError } from "../storage-error.ts";
 import type { ClaimedWorkspace } from "../workspace-port.ts";
 import { type Database, type Queries, SERVER_MS } from "./database.ts";
