@@ -64,6 +64,12 @@ export class Fleet implements AsyncDisposable {
     while ((await this.countOpen()) > most) await sleep(20);
   }
 
+  /** Waits until no turn can continue. Counting the open ones of very many would take time from the workers. */
+  async untilIdle(): Promise<void> {
+    const text = "select from jp.conversations where ready_at is not null limit 1";
+    while ((await this.database.query({ text })).length > 0) await sleep(20);
+  }
+
   async countOpen(): Promise<number> {
     const [row] = await this.database.query<{ readonly count: string }>({
       text: `select count(*) from jp.conversations c join jp.workspaces w on w.key = c.workspace

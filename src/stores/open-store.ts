@@ -82,7 +82,9 @@ export async function migrateStore(
   url: string,
   { dropQueue = false }: MigrateStoreOptions = {},
 ): Promise<MigratedStore> {
-  const { dropOldQueue, hasOldQueue, migrate, SCHEMA_VERSION } = await loadModule(() => import("./postgres/schema.ts"));
+  const { dropOldQueue, hasOldQueue, migrate, SCHEMA_VERSION } = await loadModule(
+    () => import("./postgres/schema.ts"),
+  );
   return withDatabase(url, async (database) => {
     const { from, lockedMs } = await migrate(database);
     if (dropQueue) await dropOldQueue(database);

@@ -1843,10 +1843,8 @@ const tenants: Area = {
     },
     {
       id: "T-TENANT-2",
-      threat:
-        "A login makes itself another tenant's, or turns the policies off.",
-      defence:
-        "Roles have the rights that jp needs, and no others.",
+      threat: "A login makes itself another tenant's, or turns the policies off.",
+      defence: "Roles have the rights that jp needs, and no others.",
     },
     {
       id: "T-TENANT-3",

@@ -169,12 +169,19 @@ export class TurnWork implements RunningWork {
     this.#timer = undefined;
     this.#lookedAt = monotonicMs();
     const pause = this.#hearing.check() ? LOOK_MS : DEAF_LOOK_MS;
-    this.#looking = this.#readBacklog()
-      .catch((error: unknown) => this.#options.onProblem?.(toError(error)))
-      .then((next = pause) => {
-        this.#looking = undefined;
-        this.#lookWithin(Math.min(pause, next));
-      });
+    this.#looking = this.#lookOnce(pause);
+  }
+
+  /** Never throws. */
+  async #lookOnce(pause: number): Promise<void> {
+    let next: number | undefined;
+    try {
+      next = await this.#readBacklog();
+    } catch (error) {
+      this.#options.onProblem?.(toError(error));
+    }
+    this.#looking = undefined;
+    this.#lookWithin(Math.min(pause, next ?? pause));
   }
 
   #lookWithin(ms: number): void {

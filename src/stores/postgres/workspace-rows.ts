@@ -489,12 +489,7 @@ export class WorkspaceRows {
           ) as found) as ready,
           (select min(c.ready_at) from jp.conversations c
             where ${inQueueSql(BACKLOG)} and c.ready_at > ${STATEMENT_MS}) - ${STATEMENT_MS} as next`,
-      values: [
-        this.tenant,
-        await this.findKey(),
-        ...this.queueValues(queue, skipped),
-        most,
-      ],
+      values: [this.tenant, await this.findKey(), ...this.queueValues(queue, skipped), most],
     });
     return {
       ready: Number(row?.ready ?? 0),
