@@ -6,6 +6,9 @@ import { openStore, openTenant } from "../../src/stores/index.ts";
 import type { DatabaseOptions, Workspace } from "../../src/stores/index.ts";
 import { answerBy, WAITING } from "../../src/stores/open-question.fixture.ts";
 import { Database } from "../../src/stores/postgres/database.ts";
+import { ensureStoreId, findStoreId } from "../../src/stores/fs/store-id.ts";
+import type { WorkspaceFiles } from "../../src/stores/postgres/store-options.ts";
+import { WorkspaceName } from "../../src/stores/postgres/workspace-name.ts";
 import { codeOf, numbered } from "../../src/stores/record-elements.fixture.ts";
 import { temporaryWorkspace } from "../../src/stores/temporary-workspace.fixture.ts";
 import { generateSigner } from "../../src/proof/machine-key.ts";
@@ -182,6 +185,51 @@ test("of clones that claim at the same moment, one does, and the others keep no 
   const winner = clones[claims.indexOf("claimed")];
   expect(clones.filter(({ file }) => existsSync(file))).toEqual([winner]);
   expect(await rows()).toEqual([{ name: "abc12", store_id: winner && storeIdIn(winner) }]);
+});
+
+/** A claim in this clone, during which others act: after its file was read, or just before it would be made. */
+function claimWhile(
+  { root, file }: Clone,
+  { database, tenant }: Pick<Awaited<ReturnType<typeof openDatabase>>, "database" | "tenant">,
+  others: { readonly onRead?: () => Promise<unknown>; readonly onMake?: () => Promise<unknown> },
+) {
+  let isFirst = true;
+  const files: WorkspaceFiles = {
+    root,
+    findId: () => "abc12",
+    ensureId: async () => "abc12",
+    findStoreId: async () => {
+      const found = findStoreId(root);
+      if (isFirst) await others.onRead?.();
+      isFirst = false;
+      return found;
+    },
+    ensureStoreId: async () => {
+      await others.onMake?.();
+      return ensureStoreId(root);
+    },
+    removeStoreId: async () => rmSync(file),
+    onCreate: () => undefined,
+  };
+  return new WorkspaceName(database, tenant, files).claim(false);
+}
+
+test("a claim that another clone wins while it makes its file takes nothing over, and keeps no file", async () => {
+  const opened = await openDatabase();
+  await opened.insertOld();
+  const [one, other] = [opened.clone(), opened.clone()];
+  const claiming = claimWhile(one, opened, { onMake: async () => other.claims?.claim(false) });
+  expect(await codeOf(claiming)).toBe("workspace_claimed");
+  expect(existsSync(one.file)).toBe(false);
+  expect(await opened.rows()).toEqual([{ name: "abc12", store_id: storeIdIn(other) }]);
+});
+
+test("a process that looked for the file just before another one in its clone claimed is not refused", async () => {
+  const opened = await openDatabase();
+  await opened.insertOld();
+  const here = opened.clone();
+  const onRead = async () => here.claims?.claim(false);
+  expect(await claimWhile(here, opened, { onRead })).toEqual({ type: "known", name: "abc12" });
 });
 
 test("processes in one clone that claim at the same moment all succeed", async () => {

@@ -131,8 +131,10 @@ export class WorkspaceName {
     if (named === undefined || isOther) return {};
     const { key, name } = named;
     if (named.store_id === null) return { row: { key, name, isUnclaimed: true } };
-    const problem = storeId === undefined ? claimedError(files, name) : otherError(files, name);
-    return { problem };
+    if (storeId !== undefined) return { problem: otherError(files, name) };
+    // Another process may have claimed it in this clone since the file was looked for.
+    const isNow = (await files.findStoreId()) !== undefined;
+    return isNow ? this.#look(files, isOther) : { problem: claimedError(files, name) };
   }
 
   /** Every workspace has an `.id` as well: the user's own data is kept under it. */
