@@ -9,6 +9,11 @@ import { jsonLines, lines, Project } from "./support.ts";
 
 const ADDRESS = "postgres://ana@db.invalid/jp";
 
+/** In the form of a machine's public key. */
+function key(letter: string): string {
+  return `${letter.repeat(43)}=`;
+}
+
 /** In the user's own config. */
 function configureStore(project: Project, url: string): void {
   const folder = path.join(project.home, ".config", "jp");
@@ -157,7 +162,6 @@ test("jp doctor counts the keys that count for the tenant, and a key for all ten
   const project = new Project();
   configureStore(project, ADDRESS);
   const file = path.join(project.home, ".config", "jp", "config.toml");
-  const key = (letter: string) => `${letter.repeat(43)}=`;
   const accepts = `accepts = ["${key("A")}", { key = "${key("B")}", tenants = ["acme", "umbrella"] }, { key = "${key("C")}", tenants = ["evil"] }]`;
   appendFileSync(file, lines('tenant = "acme"', accepts));
   const doctor = async () => (await project.jp("doctor", "--format", "json")).stdout;

@@ -12,7 +12,7 @@ import {
   tenantRoleScript,
 } from "../../src/stores/postgres/roles.ts";
 import { PostgresTenant } from "../../src/stores/postgres/tenant.ts";
-import type { TurnKeys } from "../../src/stores/postgres/turn-keys.ts";
+import type { TurnKeys } from "../../src/stores/postgres/store-options.ts";
 import { temporaryWorkspace } from "../../src/stores/temporary-workspace.fixture.ts";
 import { emptyDatabase } from "../support/postgres.ts";
 

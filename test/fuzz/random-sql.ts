@@ -199,11 +199,8 @@ export class RandomSql {
   }
 
   change(): string {
-    const text = this.pick([
-      RandomSql.prototype.insert,
-      RandomSql.prototype.update,
-      RandomSql.prototype.remove,
-    ]).call(this);
+    const draw = this.pick([() => this.insert(), () => this.update(), () => this.remove()]);
+    const text = draw();
     return `${text} ${this.maybe("returning *", "returning tenant, ctid, xmin")}`;
   }
 }

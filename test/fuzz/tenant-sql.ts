@@ -46,7 +46,6 @@ const FILL = `
 /** A connection of a login, and everything that the server tells it. */
 interface Session {
   readonly client: Client;
-  readonly role: string;
   readonly heard: string[];
 }
 
@@ -197,7 +196,7 @@ export class SqlAttack {
       };
     };
     connection.on("copyData", ({ chunk }) => heard.push(chunk.toString("utf8")));
-    return { client, role, heard };
+    return { client, heard };
   }
 
   /** All rows of acme, by table. */
@@ -254,7 +253,11 @@ async function tell(client: Client, text: string): Promise<string> {
 
 /** Everything in it, bytes as text. */
 function textOf(value: unknown): string {
-  const shown = value instanceof Error ? { ...value, message: value.message } : value;
+  // What an error says is not among its entries.
+  const shown =
+    value instanceof Error
+      ? { ...Object.fromEntries(Object.entries(value)), message: value.message }
+      : value;
   return JSON.stringify(shown, (key, part: unknown) => {
     // Of results: how to parse them.
     if (key === "_types" || key === "_parsers" || key === "query") return undefined;
@@ -297,6 +300,11 @@ async function tablesOf(owner: Database): Promise<readonly SqlTable[]> {
   return rows;
 }
 
+/** The last one that the login can see. */
+function own(column: string, table: string): string {
+  return `(select max(${column}) from jp.${table})`;
+}
+
 /** Expressions worth trying: what names or numbers rows of both tenants, and what does not exist yet. */
 async function valuesOf(owner: Database): Promise<SqlWorld["values"]> {
   const keys = await owner.query<{ readonly key: string }>({
@@ -304,7 +312,6 @@ async function valuesOf(owner: Database): Promise<SqlWorld["values"]> {
       union select max(key) + n from jp.conversations, generate_series(1, 200) n group by n`,
   });
   const offers = await owner.query<{ readonly key: string }>({ text: "select key from jp.offers" });
-  const own = (column: string, table: string) => `(select max(${column}) from jp.${table})`;
   const next = ["workspaces", "conversations", "people", "people_log"].flatMap((table) =>
     [0, 1, 2, 3].map((more) => `${own("key", table)} + ${more}`),
   );

@@ -1,7 +1,7 @@
 /** Options of a store in PostgreSQL. In a file of their own, because the types of the package `pg` may be missing. */
+import type { KeyObject } from "node:crypto";
 import type { Clock } from "../../util/index.ts";
 import { StorageError } from "../storage-error.ts";
-import type { TurnKeys } from "./turn-keys.ts";
 
 /** The first connection. A server that restarts refuses it for a while. */
 export interface Connecting {
@@ -64,6 +64,17 @@ export const DEFAULT_TENANT = "default";
 export interface AcceptedKey {
   readonly key: string;
   readonly tenants: readonly string[];
+}
+
+/** The Ed25519 keys of a store's user. */
+export interface TurnKeys {
+  /** This machine's private key, in PEM. */
+  readonly privateKey: KeyObject | string;
+  /**
+   * The public keys of others whose turns may continue here: see `publicKeyText`. One without tenants counts for the
+   * tenant of the store alone.
+   */
+  readonly accepted?: readonly (string | AcceptedKey)[];
 }
 
 /** The keys that count for a tenant. One without tenants counts for the store's own, which this is. */

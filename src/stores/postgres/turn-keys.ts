@@ -4,19 +4,8 @@
  * accepted key is someone else's: see `ConversationWriter.isOwnTurn`.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
-import { type AcceptedKey, acceptedFor } from "./store-options.ts";
+import { acceptedFor, type TurnKeys } from "./store-options.ts";
 import type { TurnDigest } from "./turn-state.ts";
-
-/** The Ed25519 keys of a store's user. */
-export interface TurnKeys {
-  /** This machine's private key, in PEM. */
-  readonly privateKey: KeyObject | string;
-  /**
-   * The public keys of others whose turns may continue here: see `publicKeyText`. One without tenants counts for the
-   * tenant of the store alone.
-   */
-  readonly accepted?: readonly (string | AcceptedKey)[];
-}
 
 /** The last signature of a turn. */
 export interface TurnSignature {
