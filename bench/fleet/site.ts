@@ -88,6 +88,12 @@ export class Crew implements AsyncDisposable {
     this.#desk = await DeskProcess.start({ root, variables });
   }
 
+  /** Throws if it was not started. */
+  get desk(): DeskProcess {
+    if (this.#desk === undefined) throw new Error("The desk was not started.");
+    return this.#desk;
+  }
+
   async killDesk(): Promise<void> {
     await this.#desk?.kill();
   }
