@@ -37,13 +37,17 @@ const COPY = `
     where w.tenant = $1 and w.name = $2 and c.id = $3
   ), made as (
     insert into jp.conversations (tenant, workspace, id, created_at, metadata, labels, base_config, length,
-      last_event_at, open_turn, ready_at, is_own_turn)
+      last_event_at, open_turn, ready_at, is_own_turn, pending_length)
     select tenant, workspace, 'jp-c' || (last_id - 10 * n), to_char(to_timestamp((last_id - 10 * n) / 10.0),
         'YYYY-MM-DD HH24:MI:SS.MS'), metadata, labels, base_config, length,
       to_char(to_timestamp((last_id - 10 * n) / 10.0), 'YYYY-MM-DD HH24:MI:SS.MS'),
-      open_turn, ready_at, is_own_turn
+      open_turn, ready_at, is_own_turn, pending_length
     from template, generate_series($5::int, $4::int, -1) as n
-    returning tenant, key, created_at
+    returning tenant, workspace, key, id, created_at
+  ), listed as (
+    insert into jp.pending (tenant, workspace, conversation, id, asked_at, place, kind)
+    select made.tenant, made.workspace, made.key, made.id, made.created_at, p.place, p.kind
+    from made, template join jp.pending p on p.tenant = template.tenant and p.conversation = template.key
   )
   insert into jp.events (tenant, conversation, seq, entry)
   select made.tenant, made.key, e.seq,
@@ -64,7 +68,7 @@ export async function fillPending(
       const first = Math.max(1, last - BATCH + 1);
       await database.query({ text: COPY, values: [tenant, workspace, id, first, last] });
     }
-    await database.query({ text: "analyze jp.conversations, jp.events" });
+    await database.query({ text: "analyze jp.conversations, jp.events, jp.pending" });
   } finally {
     await store.close();
     await database.close();

@@ -87,6 +87,8 @@ export async function migrateStore(
   );
   return withDatabase(url, async (database) => {
     const { from, lockedMs } = await migrate(database);
+    const { listUnlisted } = await loadModule(() => import("./postgres/pending-page.ts"));
+    await listUnlisted(database, url);
     if (dropQueue) await dropOldQueue(database);
     return { from, to: SCHEMA_VERSION, lockedMs, hasQueue: await hasOldQueue(database) };
   });

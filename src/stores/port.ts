@@ -25,10 +25,12 @@ import type {
   ConversationId,
   ConversationMetadata,
   ConversationStream,
+  DecisionKind,
   Directory,
   KeptFile,
   OfferedAnswer,
   OpenTurnState,
+  PendingPlace,
   SecretAnswer,
   StreamEntry,
   VoteCount,
@@ -74,6 +76,13 @@ export interface ConversationStore {
    * fresh clone of a workspace, may be missing. An unreadable one is listed with its problem.
    */
   listPending(options?: ListPendingTurnsOptions): Promise<readonly PendingTurn[]>;
+
+  /**
+   * One page of the list of all pending decisions, oldest first, without archived conversations. Reads no turns: for
+   * programs that show some of very many. Absent if the store keeps no such list: then only `listPending` says what is
+   * pending. A place says where a decision may be found; whether it is still pending is on record.
+   */
+  listPendingPage?(query: PendingPageQuery): Promise<PendingPage>;
 
   /**
    * Calls the listener after a conversation was created, changed, archived or removed, or opened or released by a
@@ -343,6 +352,35 @@ export interface ListPendingTurnsOptions {
   readonly isBrief?: boolean;
 }
 
+/** Which page of the list of pending decisions. */
+export interface PendingPageQuery {
+  /** The maximum number of places. */
+  readonly limit: number;
+  /** Only what comes after this place, or, without a conversation, what was asked after this time. */
+  readonly after?: Pick<PendingPlace, "askedAt"> & Partial<Pick<ListedPlace, "id" | "order">>;
+  /** Only this conversation. */
+  readonly id?: ConversationId;
+  readonly kind?: DecisionKind;
+  /** Adds turns that can be continued without a person to `unlisted`. */
+  readonly hasReady?: boolean;
+}
+
+/** The place of a pending decision in the list. It is sorted by time, then by conversation as text, then by `order`. */
+export interface ListedPlace extends PendingPlace {
+  /** The conversation. */
+  readonly id: ConversationId;
+}
+
+/** One page of the list of pending decisions. */
+export interface PendingPage {
+  readonly places: readonly ListedPlace[];
+  /**
+   * Turns whose decisions are in no page, such as running ones, as `listPending` lists them with `isBrief`. Read them to
+   * know whether something is pending in them.
+   */
+  readonly unlisted: readonly PendingTurn[];
+}
+
 /** A conversation's last turn, which can be continued. */
 export interface PendingTurn {
   readonly id: ConversationId;
@@ -354,7 +392,10 @@ export interface PendingTurn {
   readonly entries: readonly StreamEntry[];
   /** A process has the conversation open. */
   readonly isLive: boolean;
-  /** Changes with the turn, the metadata or `isLive`: see `ListPendingTurnsOptions.isBrief`. */
+  /**
+   * Changes with the turn, the metadata or `isLive`: see `ListPendingTurnsOptions.isBrief`. A store with
+   * `listPendingPage` always has it.
+   */
   readonly version?: string;
   /** Set if the record lacks part of the turn, so it is unknown whether the turn is complete. */
   readonly problem?: string;

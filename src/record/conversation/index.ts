@@ -246,6 +246,7 @@ export {
   quorumOf,
   whomToJson,
 } from "./whom.ts";
+export { areSamePlaces, findPlaces, type PendingPlace, placesOf } from "./pending-place.ts";
 export {
   argumentsOf,
   type CallProgress,

@@ -17,7 +17,7 @@ import type { Queries } from "./database.ts";
 import type { StoreParts } from "./postgres-writer.ts";
 import { appendRows, growthOf, toStored } from "./row-changes.ts";
 import { sendWakeUp } from "./wake-ups.ts";
-import { COLUMNS, type ConversationRow } from "./workspace-rows.ts";
+import { COLUMNS, type ConversationRow, isListed } from "./workspace-rows.ts";
 
 interface GivenAnswer {
   readonly workspace: string | undefined;
@@ -81,7 +81,12 @@ async function answerRow(
   const added = toStored(StreamEntry.fromEvent(event));
   const chain = await chains.open(queries, { key, id }, lastTurnEntries(entries));
   const growth = {
-    ...growthOf(turn.with([added]), [added], { isOwnTurn, signer: rows.signer, counter }),
+    ...growthOf(turn.with([added]), [added], {
+      isOwnTurn,
+      signer: rows.signer,
+      counter,
+      before: isListed(row) ? turn : undefined,
+    }),
     links: chain.add([added.entry]),
   };
   await appendRows(queries, { key, tenant: rows.tenant, epoch, length, fences: true }, growth);

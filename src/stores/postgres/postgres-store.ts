@@ -38,6 +38,8 @@ import type {
   ListPendingTurnsOptions,
   LoadOptions,
   OpenOptions,
+  PendingPage,
+  PendingPageQuery,
   PendingTurn,
   RecordPiece,
   RunningWork,
@@ -68,6 +70,7 @@ import { holderOf, isOfThisProcess, LEASE_SECONDS, Leases, newOwner } from "./le
 import { Listening, notifySql } from "./listening.ts";
 import { TableOffers } from "./offers.ts";
 import { isBusySql } from "./limits.ts";
+import { readPendingPage } from "./pending-page.ts";
 import { exportRow, importRow, parseEvents } from "./portable-rows.ts";
 import { PostgresWriter, type StoreParts, type WriterParts } from "./postgres-writer.ts";
 import { type CopiedFiles, growthOf, insertRow, releaseRow, toStored } from "./row-changes.ts";
@@ -228,6 +231,10 @@ export class PostgresStore implements ConversationStore, PortableStore, Workspac
       return (await this.#rows.select<VersionRow>(which, values, VERSION_COLUMNS)).map(versionOf);
     const rows = await this.#rows.select(`${which} order by c.key`, values);
     return this.#rows.pendingTurns(rows, hasMetadata);
+  }
+
+  listPendingPage(query: PendingPageQuery): Promise<PendingPage> {
+    return readPendingPage(this.#rows, query);
   }
 
   watch(listener: ChangeListener): Disposable {

@@ -42,6 +42,7 @@ import { sendWakeUp } from "./wake-ups.ts";
 import {
   type ConversationRow,
   idOf,
+  isListed,
   metadataOf,
   type ReadRecord,
   type WorkspaceRows,
@@ -82,6 +83,8 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
   #stream: RecordStream;
   readonly #lease: Disposable;
   #turn: LastTurn;
+  /** The turn that the rows of `jp.pending` were written for. Undefined if an earlier version of jp has written since. */
+  #listedTurn: LastTurn | undefined;
   /** The length of the record. A packed one has one entry more than the stream. */
   #length: number;
   #isOwnTurn: boolean;
@@ -111,6 +114,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     this.#parts = parts;
     this.#stream = streamOf(parts.rows, row, record);
     this.#turn = record.turn;
+    this.#listedTurn = isListed(row) ? record.turn : undefined;
     this.#length = row.length;
     this.#isOwnTurn = record.isOwnTurn;
     this.#steppedBack = record.steppedBack;
@@ -209,8 +213,9 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     const turn = this.#turn.with(stored);
     const links = await this.#link(entries);
     const isOwnTurn = this.#isOwnTurn || stored.some(isTurnStart);
-    const signing = { isOwnTurn, signer: rows.signer, counter: this.#counter };
-    const growth = { ...growthOf(turn, stored, signing), links };
+    const { signer } = rows;
+    const signing = { isOwnTurn, signer, counter: this.#counter };
+    const growth = { ...growthOf(turn, stored, { ...signing, before: this.#listedTurn }), links };
     const place = { ...row, tenant: rows.tenant, length: this.#length };
     const isWritten =
       (await appendRows(rows.database, place, growth).catch((cause: unknown) => {
@@ -226,6 +231,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     this.#signed = growth.signed;
     this.#counter = growth.signed?.counter ?? this.#counter;
     this.#turn = turn;
+    this.#listedTurn = turn;
     this.#isOwnTurn = isOwnTurn;
     this.#length += entries.length;
   }
@@ -313,6 +319,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     });
     this.#length = entries.length;
     this.#turn = turn;
+    this.#listedTurn = turn;
     this.#isOwnTurn = false;
     this.#steppedBack = undefined;
     this.#stream = streamOf(rows, row, { entries, from: 0 });

@@ -17,7 +17,7 @@ export function groupRolesScript(): string {
   return `${GROUPS}
 grant usage on schema jp to jp_reader, jp_writer;
 grant select on jp.schema_version, jp.tenant_roles, jp.workspaces, jp.conversations, jp.events,
-  jp.chain, jp.files, jp.offers, jp.limits, jp.people to jp_reader, jp_writer;
+  jp.chain, jp.files, jp.offers, jp.pending, jp.limits, jp.people to jp_reader, jp_writer;
 
 -- The command line, and programs that embed jp. The server numbers the rows: no login chooses a key, or moves a row.
 revoke insert, update on jp.workspaces, jp.conversations, jp.people, jp.people_log from jp_writer, jp_desk;
@@ -27,6 +27,7 @@ grant delete on jp.conversations to jp_writer;
 grant insert, update, delete on jp.offers to jp_writer;
 grant insert, delete on jp.events, jp.files to jp_writer;
 grant insert on jp.chain to jp_writer;
+grant insert, delete, update (asked_at, kind) on jp.pending to jp_writer;
 -- To count against the limits of the tenant, not to change them.
 grant update (lock) on jp.limits to jp_writer;
 grant select, insert, delete on jp.turn_starts to jp_writer;
@@ -43,8 +44,8 @@ commit;
 /** Columns that a writer sets when it inserts a row, and changes later. */
 const WORKSPACE_COLUMNS = "last_id, store_id";
 const CONVERSATION_COLUMNS = `metadata, labels, base_config, is_archived, length, bytes, last_event_at, open_turn,
-  ready_at, queue, failures, is_own_turn, turn_key, turn_signature, turn_counter, epoch, lease_owner, lease_holder, lease_until,
-  is_taken, changed`;
+  ready_at, queue, failures, is_own_turn, turn_key, turn_signature, turn_counter, epoch, lease_owner, lease_holder,
+  lease_until, is_taken, changed, pending_length`;
 
 /** `fixed`: columns that a writer sets only when it inserts the row. */
 function grantColumns(table: string, columns: string, fixed: string): string {

@@ -1,12 +1,14 @@
 /** The statements that insert the row of a conversation, extend its record, and release its lease. */
 import type { QueryResultRow } from "pg";
 import {
+  areSamePlaces,
   type ChainLine,
   chainLineToText,
   type ConversationId,
   type ConversationMetadata,
   findTimestamp,
   parseMetadata,
+  type PendingPlace,
   type StreamEntry,
   type Timestamp,
 } from "../../record/conversation/index.ts";
@@ -17,6 +19,7 @@ import { type Queries, SERVER_MS } from "./database.ts";
 import { LEASE_SECONDS } from "./leases.ts";
 import { grownSql } from "./limits.ts";
 import { notifySql } from "./listening.ts";
+import { listedSql, listedValues } from "./pending-rows.ts";
 import type { TurnSignature, TurnSigner } from "./turn-keys.ts";
 import type { LastTurn, StoredEntry, TurnState } from "./turn-state.ts";
 import { COLUMNS, type OpenedRow } from "./workspace-rows.ts";
@@ -34,6 +37,8 @@ export interface Growth extends TurnState {
   readonly lastEventAt: string | undefined;
   /** The next links of the chain of decisions, if any. */
   readonly links?: readonly ChainLine[];
+  /** The rows of `jp.pending`, which replace those before. Absent if those are right, or no longer count. */
+  readonly listed?: readonly PendingPlace[];
 }
 
 /** How entries were added. */
@@ -45,19 +50,24 @@ interface Adding {
   readonly counter?: number;
   /** Their turns were started before, and do not count as started now. */
   readonly isCopy?: boolean;
+  /** The turn before them, if the rows of `jp.pending` are right for it. */
+  readonly before?: LastTurn | undefined;
 }
 
 /** The state of the row once these are its last entries, and `turn` its last turn. */
 export function growthOf(
   turn: LastTurn,
   added: readonly StoredEntry[],
-  { isOwnTurn, signer, counter = 0, isCopy = false }: Adding,
+  { isOwnTurn, signer, counter = 0, isCopy = false, before }: Adding,
 ): Growth {
-  const { digest, length } = turn;
+  const { digest, length, state } = turn;
+  const { places } = state;
+  const isListed = before !== undefined && areSamePlaces(before.state.places, places);
   const isSigned = isOwnTurn && digest !== undefined && signer !== undefined;
   const signed = isSigned ? { counter: counter + 1, digest, length } : undefined;
   return {
-    ...turn.state,
+    ...state,
+    ...(places !== undefined && !isListed && { listed: places }),
     texts: added.map(({ text }) => text),
     starts: isCopy ? 0 : added.filter(isTurnStart).length,
     isOwnTurn,
@@ -117,11 +127,13 @@ export async function insertRow(
     text: `with c as (
         insert into jp.conversations (workspace, tenant, id, created_at, metadata, labels, base_config,
           folder, is_archived, length, bytes, last_event_at, open_turn, ready_at, is_own_turn,
-          turn_key, turn_signature, epoch, lease_owner, lease_holder, lease_until, turn_counter)
+          turn_key, turn_signature, epoch, lease_owner, lease_holder, lease_until, turn_counter,
+          pending_length)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, cardinality($10::text[]),
           ${grownSql("$2", `$11 + ${COPIED_BYTES}`, "$12")}, $13, $14, ${readySql("$15")}, $16, $17, $18,
           case when $19::text is null then 0 else 1 end, $19, $20,
-          case when $19 is not null then clock_timestamp() + make_interval(secs => $21) end, $24)
+          case when $19 is not null then clock_timestamp() + make_interval(secs => $21) end, $24,
+          case when $25 then cardinality($10) end)
         on conflict (tenant, workspace, id) do update set lease_until = excluded.lease_until
           where jp.conversations.lease_owner = excluded.lease_owner
         returning *
@@ -134,7 +146,8 @@ export async function insertRow(
         select c.key, c.tenant, f.name, f.content from c, jp.files f
         where f.tenant = $2 and f.conversation = $22 and f.name = any($23::text[])
         on conflict do nothing
-      ) select ${COLUMNS}, ${SERVER_MS} as now,
+      ), ${listedSql("c", 26)}
+      select ${COLUMNS}, ${SERVER_MS} as now,
         case when c.lease_owner is not null then ${notifySql("changed", "c.workspace", "c.id")} end
       from c`,
     values: [
@@ -162,6 +175,7 @@ export async function insertRow(
       files?.from ?? null,
       files?.names ?? [],
       growth.signature?.counter ?? null,
+      ...listedValues(growth),
     ],
   });
   return made;
@@ -228,6 +242,7 @@ export async function appendRows(
           turn_counter = coalesce($17, turn_counter),
           epoch = epoch + $16,
           lease_owner = case when $16 = 0 then lease_owner end,
+          pending_length = case when $18 then length + cardinality($4) end,
           changed = pg_current_xact_id()
         where tenant = $13 and key = $1 and epoch = $2 and length = $3
         returning key, tenant, workspace, id
@@ -239,7 +254,10 @@ export async function appendRows(
         insert into jp.chain (conversation, tenant, seq, line)
         select held.key, held.tenant, coalesce($11, 0) + place - 1, line
         from held, unnest($12::text[]) with ordinality as added (line, place)
-      )
+      ), dropped as (
+        delete from jp.pending p using held where $19::int[] is not null
+          and p.tenant = held.tenant and p.conversation = held.key and p.place <> all($19)
+      ), ${listedSql("held", 19)}
       select ${notifySql("changed", "workspace", "id")} from held`,
     values: [
       key,
@@ -259,6 +277,7 @@ export async function appendRows(
       growth.starts,
       fences ? 1 : 0,
       growth.signature?.counter ?? null,
+      ...listedValues(growth),
     ],
   });
   return rows.length > 0;

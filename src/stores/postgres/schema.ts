@@ -7,6 +7,7 @@ import { StorageError } from "../storage-error.ts";
 import type { Database, Queries } from "./database.ts";
 import { LIMIT_FUNCTIONS } from "./limits.ts";
 import { IS_OTHER, IS_START } from "./marks.ts";
+import { PENDING_TABLE } from "./pending-rows.ts";
 
 /** Each has a column `tenant`. */
 const TENANT_TABLES =
@@ -251,6 +252,8 @@ const MIGRATIONS: readonly string[] = [
 
   -- Grows with each signed append, and is signed with the turn. Null if no version of jp that counts has signed one.
   alter table jp.conversations add column turn_counter bigint;
+  ${PENDING_TABLE}
+  ${separate("pending")}
   `,
 ];
 

@@ -4,7 +4,9 @@
  */
 import { createHash } from "node:crypto";
 import {
-  type ConversationEvent,
+  eventsOf,
+  findPlaces,
+  type PendingPlace,
   readTurnProgress,
   readyAt,
   type StreamEntry,
@@ -15,6 +17,8 @@ export interface TurnState {
   readonly openTurn: number | undefined;
   /** In milliseconds since the epoch; 0 for now. Undefined while it waits for someone, or is complete. */
   readonly readyAt: number | undefined;
+  /** The places of its pending decisions, if the record alone says which they are: see `findPlaces`. */
+  readonly places: readonly PendingPlace[] | undefined;
 }
 
 /** An entry with its recorded text. */
@@ -37,9 +41,10 @@ export interface TurnPlace {
 export class LastTurn {
   readonly #place: TurnPlace;
   #start: number | undefined;
-  #events: readonly ConversationEvent[] = [];
+  #entries: readonly StreamEntry[] = [];
   #length: number;
   #digest: TurnDigest | undefined;
+  #state: TurnState | undefined;
 
   /** `length` entries precede what is added. */
   constructor(place: TurnPlace, length = 0) {
@@ -50,22 +55,22 @@ export class LastTurn {
   /** A copy with more entries. This one stays unchanged, in case the write fails. */
   with(added: readonly StoredEntry[]): LastTurn {
     const next = new LastTurn(this.#place, this.#length);
-    const events = [...this.#events];
+    const entries = [...this.#entries];
     next.#start = this.#start;
     next.#digest = this.#digest;
     for (const { entry, text } of added) {
       if (entry.eventType === "turn_start") {
         next.#start = next.#length;
         next.#digest = this.#emptyDigest(next.#length);
-        events.length = 0;
+        entries.length = 0;
       }
       if (next.#digest !== undefined) {
         next.#digest = hash(next.#digest, text);
-        if (entry.event !== undefined) events.push(entry.event);
+        entries.push(entry);
       }
       next.#length += 1;
     }
-    next.#events = events;
+    next.#entries = entries;
     return next;
   }
 
@@ -85,11 +90,18 @@ export class LastTurn {
   }
 
   get state(): TurnState {
-    const progress = this.#start === undefined ? undefined : readTurnProgress(this.#events);
+    this.#state ??= this.#read();
+    return this.#state;
+  }
+
+  #read(): TurnState {
+    const progress =
+      this.#start === undefined ? undefined : readTurnProgress(eventsOf(this.#entries));
     if (progress === undefined || progress.next === "done") {
-      return { openTurn: undefined, readyAt: undefined };
+      return { openTurn: undefined, readyAt: undefined, places: [] };
     }
-    return { openTurn: this.#start, readyAt: readyAt(progress) };
+    const places = findPlaces(progress, this.#entries);
+    return { openTurn: this.#start, readyAt: readyAt(progress), places };
   }
 }
 

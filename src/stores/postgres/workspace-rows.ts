@@ -66,6 +66,7 @@ export interface ConversationRow {
   readonly lease_holder: string | null;
   readonly is_live: boolean;
   readonly changed: string;
+  readonly pending_length: number | null;
 }
 
 /** The row of a conversation that was just opened. */
@@ -102,7 +103,7 @@ export function joinEnd(tenant: string): string {
 export const COLUMNS = `c.key, c.id, c.created_at, c.metadata, c.base_config, c.folder, c.is_archived, c.length,
   c.last_event_at, c.open_turn, c.is_own_turn,
   c.turn_key, c.turn_signature, c.turn_counter, c.queue, c.epoch, c.lease_owner, c.lease_holder, c.changed::text,
-  coalesce(c.lease_until > clock_timestamp(), false) as is_live`;
+  c.pending_length, coalesce(c.lease_until > clock_timestamp(), false) as is_live`;
 
 /** Everything needed to see whether a turn has changed. */
 export const VERSION_COLUMNS =
@@ -312,10 +313,9 @@ export class WorkspaceRows {
   ): Promise<readonly PendingTurn[]> {
     const turns = await this.#readTurns(rows);
     return rows.map((row) => ({
-      id: idOf(row),
-      isLive: row.is_live,
+      ...versionOf(row),
       ...(hasMetadata && titleAndLabels(readMetadata(row).metadata ?? {})),
-      ...(turns.get(row.key) ?? { entries: [] }),
+      ...turns.get(row.key),
     }));
   }
 
@@ -532,6 +532,11 @@ const MAX_COUNTER = 2 ** 52;
 export function counterOf({ turn_counter: text }: Pick<ConversationRow, "turn_counter">): number {
   const counter = Number(text ?? 0);
   return counter > 0 && counter <= MAX_COUNTER ? counter : 0;
+}
+
+/** Whether the rows of `jp.pending` are right for its last turn. */
+export function isListed(row: Pick<ConversationRow, "length" | "pending_length">): boolean {
+  return row.pending_length === row.length;
 }
 
 /** See `ListPendingTurnsOptions.isBrief`. */

@@ -42,6 +42,8 @@ export class DatabaseWorkspaceStore implements WorkspaceStore, RecordFiles, Work
     (await this.#store()).findLastTurns(...given);
   readonly listPending: PostgresStore["listPending"] = async (...given) =>
     (await this.#store()).listPending(...given);
+  readonly listPendingPage: PostgresStore["listPendingPage"] = async (...given) =>
+    (await this.#store()).listPendingPage(...given);
   readonly answer: PostgresStore["answer"] = async (...given) =>
     (await this.#store()).answer(...given);
   readonly open: PostgresStore["open"] = async (...given) => (await this.#store()).open(...given);

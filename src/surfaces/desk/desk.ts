@@ -51,7 +51,11 @@ import {
 import { Inbox } from "./inbox.ts";
 import {
   cursorBehind,
+  type ListItem,
+  type ListPlace,
+  mergePages,
   type PendingEntry,
+  type PendingPages,
   parsePendingCursor,
   PendingList,
 } from "./pending-list.ts";
@@ -151,12 +155,11 @@ class WorkspacesDesk implements Desk {
 
   async listPending(query: PendingQuery = {}): Promise<Page<DecisionJson>> {
     const { text, cursor, limit = MAX_PAGE } = query;
-    const isWanted = (item: PendingEntry) => isListed(item, query);
     const items: DecisionJson[] = [];
     let place = cursor === undefined ? undefined : parsePendingCursor(cursor);
     for (let searched = 0; ;) {
       const count = Math.min(limit, MAX_PAGE) - items.length;
-      const found = this.#pending.after(place, count + 1, isWanted);
+      const found = await this.#listAfter(place, count + 1, query);
       const page = found.slice(0, count);
       for (const json of await this.#readItems(page)) if (hasText(json, text)) items.push(json);
       const last = page.at(-1);
@@ -169,8 +172,19 @@ class WorkspacesDesk implements Desk {
     }
   }
 
+  /** The first items after a place, from all workspaces. */
+  async #listAfter(
+    place: ListPlace | undefined,
+    count: number,
+    query: PendingQuery,
+  ): Promise<readonly ListItem[]> {
+    const lists: readonly PendingPages[] = [this.#pending, ...this.#inboxes];
+    const pages = await Promise.all(lists.map((list) => list.after(place, count, query)));
+    return mergePages(pages, count);
+  }
+
   /** Keeps the order and drops items that are no longer pending. */
-  async #readItems(items: readonly PendingEntry[]): Promise<readonly DecisionJson[]> {
+  async #readItems(items: readonly ListItem[]): Promise<readonly DecisionJson[]> {
     const read = await Promise.all(
       this.#inboxes.map((inbox) =>
         inbox.read(items.filter(({ workspace }) => workspace === inbox.workspace.root)),
@@ -287,8 +301,10 @@ class WorkspacesDesk implements Desk {
     return this.#log.subscribe(listener, after);
   }
 
-  /** Looks in memory only. Undefined if several workspaces match. */
+  /** Looks in memory only. Undefined if several workspaces match, or one may that is not in memory. */
   #findWaiting({ conversation, workspace, id }: InquiryRef): Inbox | undefined {
+    const isOne = workspace !== undefined || this.#inboxes.length === 1;
+    if (!isOne && this.#inboxes.some(({ isPaged }) => isPaged)) return undefined;
     const waiting = this.#inboxes.filter(
       (inbox) =>
         (workspace ?? inbox.workspace.root) === inbox.workspace.root &&
@@ -306,7 +322,8 @@ class WorkspacesDesk implements Desk {
       const summary = await inbox.workspace.conversations.find(conversation);
       if (summary !== undefined) all.push({ inbox, summary });
     }
-    const waiting = all.filter(({ inbox }) => id && inbox.find(conversation, id));
+    const waiting =
+      all.length > 1 && id !== undefined ? await findAsking(all, conversation, id) : [];
     const [found, ...others] = waiting.length > 0 ? waiting : all;
     if (others.length === 0) return found;
     throw new JpError(
@@ -384,11 +401,12 @@ class WorkspacesDesk implements Desk {
   }
 
   #inboxOf(workspace: DeskWorkspace): Inbox {
-    const { onProblem = () => undefined } = this.#options;
+    const { onProblem = () => undefined, resumesAnswered = false } = this.#options;
     const onReady = (conversation: ConversationId) =>
       void this.#resumeAnswered({ conversation, workspace: workspace.root });
     const emit = (change: DeskChange) => this.#log.emit(change);
-    const listener = { emit, onProblem, onReady, list: this.#pending };
+    const ready = resumesAnswered ? { onReady } : {};
+    const listener = { emit, onProblem, ...ready, list: this.#pending };
     return new Inbox(workspace, listener, this.#clock);
   }
 }
@@ -404,12 +422,17 @@ interface Located {
   readonly summary: ConversationSummary;
 }
 
-function isListed(
-  item: PendingEntry,
-  { workspace = item.workspace, conversation = item.conversation, kind = item.kind }: PendingQuery,
-): boolean {
-  const { workspace: root, conversation: id } = item;
-  return root === workspace && id === conversation && item.kind === kind;
+/** Those in which this decision is pending. */
+async function findAsking(
+  all: readonly Located[],
+  conversation: ConversationId,
+  id: InquiryId,
+): Promise<readonly Located[]> {
+  const asking: Located[] = [];
+  for (const each of all) {
+    if ((await each.inbox.load(conversation, id)) !== undefined) asking.push(each);
+  }
+  return asking;
 }
 
 function hasText({ tool, question }: DecisionJson, text: string | undefined): boolean {
@@ -502,7 +525,7 @@ const GONE = new Set(["conversation_not_found", "conversation_archived"]);
 async function findItem(inbox: Inbox, ref: InquiryRef): Promise<PendingEntry | undefined> {
   const known = inbox.find(ref.conversation, ref.id);
   if (known !== undefined) return known;
-  await inbox.refresh(ref.conversation);
+  await inbox.learn(ref.conversation);
   return inbox.find(ref.conversation, ref.id);
 }
 

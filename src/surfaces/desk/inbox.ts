@@ -1,29 +1,49 @@
 /**
  * The pending decisions of one workspace, kept up to date by watching its store. After a change, only the
  * conversation's last turn is read again: the first time at once, then after a short delay. Changes that arrive during
- * a read are batched into the next. A full check reads only turns that have changed. Nothing is stored for
- * conversations without pending decisions.
+ * a read are batched into the next. A full check reads only turns that have changed.
+ *
+ * A store with a list of pending decisions has its pages; all that is kept of it is what was shown or has changed lately.
+ * Of other stores, all that is pending is in memory. Nothing is stored for conversations without pending decisions.
  */
 import {
+  compareTimestamps,
   type ConversationEvent,
   type ConversationId,
   eventsOf,
   findAnswerTo,
+  findConversationId,
   type InquiryId,
   isAnswer,
+  isDecisionRequest,
   lastTurnOf,
+  parseConversationId,
+  placesOf,
+  type Timestamp,
+  timestampFromDate,
 } from "../../record/conversation/index.ts";
 import { answeredToJson, decisionToJson } from "../render/index.ts";
 import { type PendingDecision, pendingInTurn } from "../../assemble/index.ts";
-import type { PendingTurn } from "../../stores/index.ts";
+import type { PendingPage, PendingPageQuery, PendingTurn } from "../../stores/index.ts";
 import { type Clock, messageOf, sha256, shouldYield, yieldToEventLoop } from "../../util/index.ts";
 import { conversationToJson, EventCounter } from "./history.ts";
-import type { PendingEntry, PendingList } from "./pending-list.ts";
-import type { DecisionJson, DeskChange } from "./wire.ts";
+import {
+  compare,
+  isListed,
+  type ListItem,
+  type ListPlace,
+  mergePages,
+  type PendingEntry,
+  type PendingList,
+  type PendingPages,
+} from "./pending-list.ts";
+import type { DecisionJson, DeskChange, PendingQuery } from "./wire.ts";
 import type { DeskWorkspace } from "./workspace.ts";
 
 /** Turns in memory at once. */
 const BATCH = 200;
+/** Conversations of a store with a list that are remembered, besides those that the list leaves out. */
+const MAX_KNOWN = 10_000;
 /** Changes within this window are read and reported once. */
 const MOMENT_MS = 50;
 /** Recording an answer also opens a conversation, so `is_live` is reported only once it lasts. */
@@ -34,16 +54,21 @@ export interface InboxListener {
   readonly emit: (change: DeskChange) => void;
   readonly onProblem: (problem: string) => void;
   /** Called once when all of a turn's questions are answered and no process has it open. */
-  readonly onReady: (id: ConversationId) => void;
-  /** The pending decisions of all workspaces. */
+  readonly onReady?: (id: ConversationId) => void;
+  /** The pending decisions of all workspaces whose stores have no list of them. */
   readonly list: PendingList;
 }
 
-export class Inbox implements AsyncDisposable {
+export class Inbox implements AsyncDisposable, PendingPages {
   readonly workspace: DeskWorkspace;
   readonly #listener: InboxListener;
   readonly #items = new Map<ConversationId, readonly PendingEntry[]>();
-  #lastOrder = 0;
+  /** Conversations of a store with a list, as `#items` has them. The one that was read last is the last. */
+  readonly #known = new Set<ConversationId>();
+  /** Turns that the list leaves out, as of the last page. */
+  #unlisted: ReadonlySet<ConversationId> = new Set();
+  readonly #maxKnown: number;
+  readonly #startedAt: Timestamp;
   /** The state in which each turn was last found ready to resume. */
   readonly #ready = new Map<ConversationId, string>();
   /** The version of each incomplete turn at its last read, if the store has versions. */
@@ -65,10 +90,17 @@ export class Inbox implements AsyncDisposable {
   #hasStarted = false;
   readonly #problems = new Map<ConversationId | undefined, string>();
 
-  constructor(workspace: DeskWorkspace, listener: InboxListener, clock: Clock) {
+  constructor(
+    workspace: DeskWorkspace,
+    listener: InboxListener,
+    clock: Clock,
+    maxKnown = MAX_KNOWN,
+  ) {
     this.workspace = workspace;
     this.#listener = listener;
     this.#clock = clock;
+    this.#maxKnown = maxKnown;
+    this.#startedAt = timestampFromDate(clock.now());
     this.#counter = new EventCounter(workspace.conversations);
   }
 
@@ -84,12 +116,62 @@ export class Inbox implements AsyncDisposable {
     this.#hasStarted = true;
   }
 
+  /** Whether the store has a list of what is pending. */
+  get isPaged(): boolean {
+    return this.workspace.conversations.listPendingPage !== undefined;
+  }
+
+  /** Nothing if the store has no list. */
+  async after(
+    place: ListPlace | undefined,
+    count: number,
+    query: PendingQuery,
+  ): Promise<readonly ListItem[]> {
+    const { root: workspace } = this.workspace;
+    const id =
+      query.conversation === undefined ? undefined : findConversationId(query.conversation);
+    const isNowhere = (query.workspace ?? workspace) !== workspace || id !== query.conversation;
+    if (!this.isPaged || isNowhere) return [];
+    const page = await this.#readPage({
+      limit: count,
+      ...(place !== undefined && { after: startIn(workspace, place) }),
+      ...(id !== undefined && { id }),
+      ...(query.kind !== undefined && { kind: query.kind }),
+    });
+    const listed = page.places.map(({ id: conversation, ...each }) => ({
+      ...each,
+      conversation,
+      workspace,
+    }));
+    const unlisted = page.unlisted.flatMap((turn) => this.#items.get(turn.id) ?? []);
+    const isWanted = (item: PendingEntry) =>
+      isListed(item, query) && (place === undefined || compare(item, place) > 0);
+    return mergePages([listed, unlisted.filter(isWanted)], count);
+  }
+
+  /** Turns that the page leaves out are read, unless they are known. */
+  async #readPage(query: PendingPageQuery): Promise<PendingPage> {
+    const { conversations } = this.workspace;
+    const page = (await conversations.listPendingPage?.(query)) ?? { places: [], unlisted: [] };
+    if (query.id === undefined) this.#unlisted = new Set(page.unlisted.map(({ id }) => id));
+    const isNew = ({ id, version }: PendingTurn) => this.#versions.get(id) !== version;
+    const changed = page.unlisted.filter(isNew).map(({ id }) => id);
+    if (changed.length > 0) await this.#readNext(() => this.#readTurns(changed));
+    return page;
+  }
+
   find(conversation: ConversationId, id: InquiryId): PendingEntry | undefined {
     return this.#items.get(conversation)?.find((item) => item.id === id);
   }
 
   isWaiting(conversation: ConversationId): boolean {
     return this.#items.has(conversation);
+  }
+
+  /** Reads the conversation if what is pending in it may be unknown. */
+  async learn(id: ConversationId): Promise<void> {
+    if (!this.isPaged) return this.refresh(id);
+    for (const turn of await this.#listTurns([id])) this.#show(turn);
   }
 
   /** Reads it from the record, since it may be new. */
@@ -101,27 +183,63 @@ export class Inbox implements AsyncDisposable {
   }
 
   /** The JSON of this workspace's items. Items that are no longer pending may be missing. */
-  async read(items: readonly PendingEntry[]): Promise<ReadonlyMap<PendingEntry, DecisionJson>> {
-    const kept = new Map(items.map((item) => [item, item.text])); // Texts may be evicted meanwhile.
-    const missing = items.filter(({ text }) => text === undefined);
+  async read(items: readonly ListItem[]): Promise<ReadonlyMap<ListItem, DecisionJson>> {
+    // Texts may be evicted meanwhile.
+    const kept = new Map(items.map((item) => [item, this.#entryOf(item)?.text]));
+    const missing = items.filter((item) => kept.get(item) === undefined);
     const ids = [...new Set(missing.map(({ conversation }) => conversation))];
     const turns = new Map((await this.#listTurns(ids)).map((turn) => [turn.id, turn]));
-    const found = new Map<PendingEntry, DecisionJson>();
+    for (const turn of this.isPaged ? turns.values() : []) this.#show(turn);
+    const found = new Map<ListItem, DecisionJson>();
     for (const item of items) {
       const text = kept.get(item) ?? this.#textOf(item, turns.get(item.conversation));
       if (text === undefined) continue;
-      if (this.#items.get(item.conversation)?.includes(item)) this.#listener.list.use(item, text);
+      const entry = this.#entryOf(item);
+      if (entry !== undefined && !this.isPaged) this.#listener.list.use(entry, text);
       found.set(item, JSON.parse(text) as DecisionJson); // Written by this class.
     }
     return found;
   }
 
-  #textOf(item: PendingEntry, turn: PendingTurn | undefined): string | undefined {
+  #entryOf(item: ListItem): PendingEntry | undefined {
+    return this.#items.get(item.conversation)?.find((entry) => isThis(entry, item));
+  }
+
+  #textOf(item: ListItem, turn: PendingTurn | undefined): string | undefined {
     const { root: workspace } = this.workspace;
-    const inquiry = turn && pendingInTurn(turn).find((each) => isSame(item, each));
+    const inquiry = turn && placedIn(turn).find((each) => isThis(each, item))?.inquiry;
     if (inquiry === undefined) return undefined;
-    const { isLive } = item;
+    const { isLive } = this.#entryOf(item) ?? inquiry;
     return JSON.stringify(decisionToJson(inquiry, { ...inquiry, workspace, isLive }));
+  }
+
+  /** Remembers what a client is about to see, so that it is told when that is answered. */
+  #show(turn: PendingTurn): void {
+    const { id, problem, version } = turn;
+    if (problem !== undefined) return this.#report(id, problem);
+    if (!this.#known.has(id)) {
+      const items = this.#itemsIn(turn, []).map(({ item }) => item);
+      if (items.length > 0) this.#items.set(id, items);
+      if (version !== undefined) this.#versions.set(id, version);
+    }
+    this.#remember(id);
+  }
+
+  /** Forgets others instead. If one of them changes, it is read as if it were new. */
+  #remember(id: ConversationId): void {
+    this.#known.delete(id);
+    this.#known.add(id);
+    if (this.#known.size <= this.#maxKnown + this.#unlisted.size) return;
+    for (const other of this.#known) {
+      this.#known.delete(other);
+      if (this.#unlisted.has(other)) {
+        this.#known.add(other);
+        continue;
+      }
+      this.#items.delete(other);
+      this.#versions.delete(other);
+      return;
+    }
   }
 
   /** Announces a change to this conversation, so that it is not read before then. */
@@ -189,18 +307,32 @@ export class Inbox implements AsyncDisposable {
 
   /** The versions of changed turns, and the conversations that are no longer pending. Reads turns without a version. */
   async #compareVersions() {
-    const turns = await this.workspace.conversations.listPending({
-      hasMetadata: true,
-      isBrief: true,
-    });
+    const turns = await this.#listBrief();
     const changed = new Map<ConversationId, string>();
     for (const turn of turns) {
       if (turn.version === undefined) await this.#update(turn.id, turn);
       else if (this.#versions.get(turn.id) !== turn.version) changed.set(turn.id, turn.version);
     }
     const open = new Set(turns.map(({ id }) => id));
-    const known = [this.#items, this.#ready, this.#versions].flatMap((each) => [...each.keys()]);
-    return { changed, gone: new Set(known.filter((id) => !open.has(id))) };
+    return { changed, gone: new Set(this.#kept().filter((id) => !open.has(id))) };
+  }
+
+  /** The conversations that something is stored for. */
+  #kept(): readonly ConversationId[] {
+    return [this.#items, this.#ready, this.#versions].flatMap((each) => [...each.keys()]);
+  }
+
+  /** The turns to compare: all, or those that are kept or that the store's list leaves out. */
+  async #listBrief(): Promise<readonly PendingTurn[]> {
+    const { conversations } = this.workspace;
+    const brief = { hasMetadata: true, isBrief: true };
+    const hasReady = this.#listener.onReady !== undefined;
+    const page = await conversations.listPendingPage?.({ limit: 0, hasReady });
+    if (page === undefined) return conversations.listPending(brief);
+    this.#unlisted = new Set(page.unlisted.map(({ id }) => id));
+    const ids = [...new Set(this.#kept())].filter((id) => !this.#unlisted.has(id));
+    const kept = ids.length === 0 ? [] : await conversations.listPending({ ids, ...brief });
+    return [...page.unlisted, ...kept];
   }
 
   /** If a turn changed after its version was listed, the next check sees another version. */
@@ -222,7 +354,7 @@ export class Inbox implements AsyncDisposable {
         if (shouldYield()) await yieldToEventLoop();
         const turn = turns.get(id);
         await this.#update(id, turn);
-        const version = versions?.get(id);
+        const version = turn?.version ?? versions?.get(id);
         const isRead = version !== undefined && turn?.problem === undefined;
         if (isRead) this.#versions.set(id, version);
       }
@@ -259,9 +391,13 @@ export class Inbox implements AsyncDisposable {
     const after = turn === undefined ? [] : this.#itemsIn(turn, before);
     const isGone = (item: PendingEntry) => !after.some(({ item: other }) => isSame(other, item));
     const gone = before.filter(isGone);
-    const end = gone.length === 0 ? [] : await this.#readEnd(id);
-    for (const item of before) this.#listener.list.remove(item);
-    for (const { item } of after) this.#listener.list.add(item);
+    const isNew = this.isPaged && this.#hasStarted && !this.#known.has(id);
+    const end = gone.length > 0 || (isNew && turn === undefined) ? await this.#readEnd(id) : [];
+    if (this.isPaged) this.#remember(id);
+    else {
+      for (const item of before) this.#listener.list.remove(item);
+      for (const { item } of after) this.#listener.list.add(item);
+    }
     if (after.length === 0) this.#items.delete(id);
     else {
       this.#items.set(
@@ -275,12 +411,24 @@ export class Inbox implements AsyncDisposable {
       const ended = answeredToJson(findAnswerTo(end, item), findVoid(end, answered));
       this.#listener.emit({ type: "answered", data: { ...ref, ...ended } });
     }
+    if (isNew) this.#tellEnded(id, turn === undefined ? end : [...eventsOf(turn.entries)]);
     for (const { item, json } of after) {
       const isKnown = before.find((other) => isSame(other, item))?.digest === item.digest;
       // There are no listeners before the start.
       if (!isKnown && this.#hasStarted) this.#listener.emit({ type: "pending", data: json });
     }
     this.#updateReady(id, after.length === 0 ? turn : undefined);
+  }
+
+  /** It is not known what was pending before: tells of all that has ended since the start. */
+  #tellEnded(conversation: ConversationId, events: readonly ConversationEvent[]): void {
+    const { root: workspace } = this.workspace;
+    for (const event of events) {
+      if (compareTimestamps(event.timestamp, this.#startedAt) < 0) continue;
+      const ended = endedBy(event, events);
+      if (ended === undefined) continue;
+      this.#listener.emit({ type: "answered", data: { workspace, conversation, ...ended } });
+    }
   }
 
   /** Turns that were ready before the start are left for people to resume. */
@@ -292,23 +440,20 @@ export class Inbox implements AsyncDisposable {
     }
     const isNew = this.#ready.get(id) !== state;
     this.#ready.set(id, state);
-    if (isNew && this.#hasStarted) this.#listener.onReady(id);
+    if (isNew && this.#hasStarted) this.#listener.onReady?.(id);
   }
 
   /** Keeps the reported `is_live` until a new value has lasted for a while. */
   #itemsIn(turn: PendingTurn, before: readonly PendingEntry[]): readonly ReadItem[] {
-    const pending = pendingInTurn(turn).map((inquiry) => {
+    const pending = placedIn(turn).map(({ inquiry, order }) => {
       const known = before.find((item) => isSame(item, inquiry));
-      return { inquiry, known, told: known?.isLive ?? inquiry.isLive };
+      return { inquiry, order, told: known?.isLive ?? inquiry.isLive };
     });
     const isOther = pending.some(({ inquiry, told }) => inquiry.isLive !== told);
     const isSettled = this.#isSettled(turn.id, isOther);
-    return pending.map(({ inquiry, known, told }) => {
-      const isLive = isSettled ? inquiry.isLive : told;
-      if (known === undefined) this.#lastOrder += 1;
-      const order = known?.order ?? this.#lastOrder;
-      return this.#toItem({ ...inquiry, isLive }, order);
-    });
+    return pending.map(({ inquiry, order, told }) =>
+      this.#toItem({ ...inquiry, isLive: isSettled ? inquiry.isLive : told }, order),
+    );
   }
 
   #toItem(inquiry: PendingDecision, order: number): ReadItem {
@@ -318,7 +463,7 @@ export class Inbox implements AsyncDisposable {
     const text = JSON.stringify(json);
     const digest = sha256(text);
     const of = { id, kind, tool, toolCallId, conversation, askedAt, isLive, workspace };
-    return { item: { ...of, order, digest, text }, json };
+    return { item: { ...of, order, digest, text: this.isPaged ? undefined : text }, json };
   }
 
   /** Whether to report it now. Otherwise it is checked again later. */
@@ -366,6 +511,50 @@ export class Inbox implements AsyncDisposable {
 interface ReadItem {
   readonly item: PendingEntry;
   readonly json: DecisionJson;
+}
+
+/** A pending decision, and its place in its turn. */
+interface PlacedDecision extends Pick<ListItem, "kind" | "askedAt" | "order"> {
+  readonly inquiry: PendingDecision;
+}
+
+function placedIn(turn: PendingTurn): readonly PlacedDecision[] {
+  const pending = pendingInTurn(turn);
+  const places = placesOf(pending, turn.entries);
+  return pending.flatMap((inquiry, index) => {
+    const place = places[index];
+    return place === undefined ? [] : [{ ...place, inquiry }];
+  });
+}
+
+/** Whether both are at the same place of their turn. */
+function isThis(left: Placed, right: Placed): boolean {
+  return left.order === right.order && left.askedAt === right.askedAt && left.kind === right.kind;
+}
+
+type Placed = Pick<ListItem, "kind" | "askedAt" | "order">;
+
+/** Before all ids. */
+const FIRST_ID = parseConversationId("jp-c0");
+
+/** Where a page of this workspace starts: at one time, those of one workspace come after those of another. */
+function startIn(workspace: string, { askedAt, ...place }: ListPlace) {
+  if (workspace < place.workspace) return { askedAt };
+  if (workspace > place.workspace) return { askedAt, id: FIRST_ID, order: -1 };
+  return { askedAt, id: place.conversation, order: place.order };
+}
+
+/** A decision that an event has ended, if someone was asked. */
+function endedBy(event: ConversationEvent, events: readonly ConversationEvent[]) {
+  const isVoid = event.type === "decision_void";
+  if (!isVoid && !isAnswer(event)) return undefined;
+  const { id } = event;
+  const isAsked = events.some((each) => isDecisionRequest(each) && each.id === id);
+  if (id === undefined || !isAsked) return undefined;
+  return {
+    id,
+    ...(isVoid ? answeredToJson(undefined, event.changed) : answeredToJson(event, undefined)),
+  };
 }
 
 type Compared = Pick<PendingEntry, "id" | "askedAt" | "kind">;

@@ -11,7 +11,6 @@ import {
   PendingList,
 } from "./pending-list.ts";
 
-const ALL = () => true;
 const none = () => undefined;
 
 function itemOf(second: number, order = 0, text?: string): PendingEntry {
@@ -30,32 +29,35 @@ function itemOf(second: number, order = 0, text?: string): PendingEntry {
   };
 }
 
-test.each([1, 30, 500])("what waits is listed in order, whatever comes and goes (%i)", (count) => {
-  const list = new PendingList();
-  const items = Array.from({ length: count }, (_none, index) => itemOf((index * 7) % 59, index));
-  const expected = items.toSorted((left, right) => {
-    const isEarlier = left.askedAt < right.askedAt;
-    return left.askedAt === right.askedAt ? left.order - right.order : isEarlier ? -1 : 1;
-  });
-  for (const item of items) list.add(item);
-  expect(list.after(undefined, count, ALL)).toEqual(expected);
-  for (const item of items.filter(({ order }) => order % 3 === 0)) list.remove(item);
-  const first = itemOf(0, -1);
-  list.add(first);
-  expect(list.after(undefined, count + 1, ALL)).toEqual([
-    first,
-    ...expected.filter(({ order }) => order % 3 !== 0),
-  ]);
-});
+test.each([1, 30, 500])(
+  "what waits is listed in order, whatever comes and goes (%i)",
+  async (count) => {
+    const list = new PendingList();
+    const items = Array.from({ length: count }, (_none, index) => itemOf((index * 7) % 59, index));
+    const expected = items.toSorted((left, right) => {
+      const isEarlier = left.askedAt < right.askedAt;
+      return left.askedAt === right.askedAt ? left.order - right.order : isEarlier ? -1 : 1;
+    });
+    for (const item of items) list.add(item);
+    expect(await list.after(undefined, count, {})).toEqual(expected);
+    for (const item of items.filter(({ order }) => order % 3 === 0)) list.remove(item);
+    const first = itemOf(0, -1);
+    list.add(first);
+    expect(await list.after(undefined, count + 1, {})).toEqual([
+      first,
+      ...expected.filter(({ order }) => order % 3 !== 0),
+    ]);
+  },
+);
 
-test("a page goes on behind an item, also if it is gone by then", () => {
+test("a page goes on behind an item, also if it is gone by then", async () => {
   const list = new PendingList();
   const items = [1, 2, 3, 4].map((second) => itemOf(second));
   for (const item of items) list.add(item);
-  const [, second = itemOf(2)] = list.after(undefined, 2, ALL);
+  const [, second = itemOf(2)] = await list.after(undefined, 2, {});
   const place = parsePendingCursor(cursorBehind(second));
   list.remove(second);
-  expect(list.after(place, 9, ALL)).toEqual(items.slice(2));
+  expect(await list.after(place, 9, {})).toEqual(items.slice(2));
 });
 
 test("JSON is kept only as far as there is room for it", () => {
@@ -93,11 +95,13 @@ test("what there was no room for is read again when it is shown", async () => {
       const inbox = new Inbox({ root: "/w", conversations: store }, listener, new FakeClock());
       onTestFinished(() => inbox[Symbol.asyncDispose]());
       await inbox.start();
-      const items = each.after(undefined, 9, ALL);
+      const items = await each.after(undefined, 9, {});
       return [...(await inbox.read(items)).values()];
     }),
   );
-  expect(list.after(undefined, 9, ALL).map(({ text }) => text)).toEqual(ids.map(() => undefined));
+  expect((await list.after(undefined, 9, {})).map(({ text }) => text)).toEqual(
+    ids.map(() => undefined),
+  );
   expect(read[0]).toEqual(read[1]);
   expect(read[0]?.map(({ conversation }) => conversation)).toEqual(ids);
 });

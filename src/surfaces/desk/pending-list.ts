@@ -1,5 +1,5 @@
 /**
- * All pending decisions of the desk, oldest first, across workspaces. There may be a hundred thousand, so each entry
+ * The pending decisions of a desk, oldest first, across workspaces: those of stores without a list of their own. There may be a hundred thousand, so each entry
  * holds only its sort keys and identity. JSON texts are cached up to a size limit.
  */
 import {
@@ -7,18 +7,23 @@ import {
   findConversationId,
   findTimestamp,
   type PendingItem,
-  type Timestamp,
+  type PendingPlace,
 } from "../../record/conversation/index.ts";
 import { JpError } from "../../util/index.ts";
+import type { PendingQuery } from "./wire.ts";
 
-/** A pending decision. */
-export interface PendingEntry extends Pick<PendingItem, "id" | "kind" | "tool" | "toolCallId"> {
+/** A position in the list. What is there may be gone. */
+export interface ListPlace extends Omit<PendingPlace, "kind"> {
   /** The root of the workspace. */
   readonly workspace: string;
   readonly conversation: ConversationId;
-  readonly askedAt: Timestamp;
-  /** Lowest for the first of several that one turn asks at the same time. */
-  readonly order: number;
+}
+
+/** Something in the list, whose JSON is read when it is shown. */
+export interface ListItem extends ListPlace, Pick<PendingPlace, "kind"> {}
+
+/** A pending decision. */
+export interface PendingEntry extends ListItem, Pick<PendingItem, "id" | "tool" | "toolCallId"> {
   /** As last reported, which may be slightly out of date. */
   readonly isLive: boolean;
   /** The digest of its JSON. */
@@ -27,15 +32,22 @@ export interface PendingEntry extends Pick<PendingItem, "id" | "kind" | "tool" |
   text: string | undefined;
 }
 
-/** A position in the list. Its item may be gone. */
-type ListPlace = Pick<PendingEntry, "askedAt" | "workspace" | "conversation" | "order">;
+/** A page of pending decisions. Lists in memory and in a database have it. */
+export interface PendingPages {
+  /** The first matching ones after a place, in order, up to a limit. */
+  after(
+    place: ListPlace | undefined,
+    count: number,
+    query: PendingQuery,
+  ): Promise<readonly ListItem[]>;
+}
 
 /** The total length of all texts, in characters. */
 const MAX_TEXT = 16 << 20;
 /** Up to this many are inserted one by one. With more, the whole list is sorted. */
 const MAX_INSERTED = 64;
 
-export class PendingList {
+export class PendingList implements PendingPages {
   readonly #sorted: PendingEntry[] = [];
   /** Not sorted yet. */
   readonly #added = new Set<PendingEntry>();
@@ -85,18 +97,17 @@ export class PendingList {
     item.text = undefined;
   }
 
-  /** The first matching items after a place, up to a limit. */
-  after(
+  async after(
     place: ListPlace | undefined,
     count: number,
-    isWanted: (item: PendingEntry) => boolean,
-  ): readonly PendingEntry[] {
+    query: PendingQuery,
+  ): Promise<readonly PendingEntry[]> {
     this.sort();
     const found: PendingEntry[] = [];
     const first = place === undefined ? 0 : this.#indexAfter(place);
     for (let index = first; index < this.#sorted.length && found.length < count; index += 1) {
       const item = this.#sorted[index];
-      if (item !== undefined && isWanted(item)) found.push(item);
+      if (item !== undefined && isListed(item, query)) found.push(item);
     }
     return found;
   }
@@ -127,8 +138,25 @@ export class PendingList {
   }
 }
 
+/** Whether the query asks for it. Its text is searched once it is read. */
+export function isListed(
+  item: ListItem,
+  { workspace = item.workspace, conversation = item.conversation, kind = item.kind }: PendingQuery,
+): boolean {
+  const { workspace: root, conversation: id } = item;
+  return root === workspace && id === conversation && item.kind === kind;
+}
+
+/** The first items of several sorted pages. */
+export function mergePages(
+  pages: readonly (readonly ListItem[])[],
+  count: number,
+): readonly ListItem[] {
+  return pages.flat().toSorted(compare).slice(0, count);
+}
+
 /** The cursor for the items after this one. */
-export function cursorBehind({ askedAt, conversation, order, workspace }: PendingEntry): string {
+export function cursorBehind({ askedAt, conversation, order, workspace }: ListPlace): string {
   return `${askedAt}/${conversation}/${order}/${workspace}`;
 }
 
@@ -144,7 +172,8 @@ export function parsePendingCursor(cursor: string): ListPlace {
   return { askedAt, conversation, order: Number(order), workspace };
 }
 
-function compare(left: ListPlace, right: ListPlace): number {
+/** The order of the list. */
+export function compare(left: ListPlace, right: ListPlace): number {
   return (
     compareText(left.askedAt, right.askedAt) ||
     compareText(left.workspace, right.workspace) ||
