@@ -43,7 +43,7 @@ export async function readPendingPage(
     text: `(
         select ${VERSION_COLUMNS}, p.asked_at, p.place, p.kind
         from jp.pending p join jp.conversations c on c.tenant = p.tenant and c.key = p.conversation
-        where p.tenant = $1 and p.workspace = $2 and c.pending_length = c.length
+        where p.tenant = $1 and p.workspace = $2 and c.pending_length is not null
           and c.open_turn is not null and not c.is_archived and ${isOfThis}
           and ${after === undefined ? "true" : isAfter(after)}
           and ${kind === undefined ? "true" : `p.kind = ${add(kind)}`}
@@ -52,14 +52,14 @@ export async function readPendingPage(
         select ${VERSION_COLUMNS}, null, 0, ''
         from jp.conversations c
         where c.tenant = $1 and c.workspace = $2 and not c.is_archived and c.open_turn is not null
-          and c.pending_length is distinct from c.length and ${isOfThis}
+          and c.pending_length is null and ${isOfThis}
       )${
         hasReady
           ? ` union all (
         select ${VERSION_COLUMNS}, null, 0, ''
         from jp.conversations c
         where c.tenant = $1 and c.workspace = $2 and not c.is_archived and c.open_turn is not null
-          and c.pending_length = c.length and c.ready_at is not null and ${isOfThis}
+          and c.pending_length is not null and c.ready_at is not null and ${isOfThis}
           and not exists (select from jp.pending p where p.tenant = $1 and p.conversation = c.key)
       )`
           : ""
@@ -98,7 +98,7 @@ export async function listUnlisted(database: Database, url: string): Promise<voi
     let last = "0";
     for (;;) {
       const batch = await rows.select(
-        `c.open_turn is not null and c.pending_length is distinct from c.length and c.key > $3
+        `c.open_turn is not null and c.pending_length is null and c.key > $3
           order by c.key limit $4`,
         [last, BATCH],
       );

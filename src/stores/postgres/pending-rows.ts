@@ -1,7 +1,7 @@
 /**
  * The list of pending decisions: a row for the place of each, so that a page of them can be read without the turns of
  * the others. The record alone says what is pending. The rows of a conversation count only if they were written with
- * the last entry of its record (`pending_length`); otherwise its turn has to be read.
+ * the last entry of its record (`pending_length` is set); otherwise its turn has to be read.
  */
 import type { PendingPlace } from "../../record/conversation/index.ts";
 import type { TurnState } from "./turn-state.ts";
@@ -24,12 +24,12 @@ export const PENDING_TABLE = `
   );
   create index on jp.pending (tenant, workspace, asked_at, id, place);
 
-  -- The length of the record when the rows of jp.pending were written. Null if only the record says what is pending.
+  -- The length of the record that the rows of jp.pending were written for. Null if only the record says what is pending.
   alter table jp.conversations add column pending_length integer;
   create index on jp.conversations (tenant, workspace)
-    where open_turn is not null and pending_length is distinct from length;
+    where open_turn is not null and pending_length is null;
 
-  -- Earlier versions of jp change records without these rows. They can also replace a record by another of the same length.
+  -- Earlier versions of jp change records without these rows, also to others of the same length.
   create function jp.forget_pending() returns trigger
   language plpgsql set search_path = pg_catalog, pg_temp as $$
   begin

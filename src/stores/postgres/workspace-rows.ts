@@ -535,8 +535,8 @@ export function counterOf({ turn_counter: text }: Pick<ConversationRow, "turn_co
 }
 
 /** Whether the rows of `jp.pending` are right for its last turn. */
-export function isListed(row: Pick<ConversationRow, "length" | "pending_length">): boolean {
-  return row.pending_length === row.length;
+export function isListed(row: Pick<ConversationRow, "pending_length">): boolean {
+  return row.pending_length !== null;
 }
 
 /** See `ListPendingTurnsOptions.isBrief`. */
