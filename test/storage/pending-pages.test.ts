@@ -259,6 +259,16 @@ async function listedIn(store: ConversationStore): Promise<readonly string[]> {
   return (await desk.listPending()).items.map(({ conversation, id }) => `${conversation} ${id}`);
 }
 
+/** The store, with other methods in place of some of its own. */
+function replaced(store: PostgresStore, methods: Partial<ConversationStore>): ConversationStore {
+  return new Proxy<ConversationStore>(store, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(methods, name) ?? Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
 const ID = "a.q.1" as InquiryId; // As in the fixture.
 const UNKNOWN = "jp-c1" as ConversationId;
 
@@ -281,7 +291,7 @@ test("a record that an earlier version of jp has replaced by one of the same len
   await change(`with gone as (
       delete from jp.events where conversation = (select key from jp.conversations where workspace = $WORKSPACE)
     ) update jp.conversations set length = 0 where workspace = $WORKSPACE`);
-  await appendAsBefore(id, ...ASKING, OTHER);
+  await appendAsBefore(id, ...ASKING, { ...OTHER, timestamp: at(1) });
   expect(await listedIn(store)).toEqual([`${id} b.q.1`]);
 });
 
@@ -306,6 +316,16 @@ test("a writer of this version lists again what an earlier one has left out", as
   expect([before, await unlisted(), rows]).toEqual([1, 0, [{ place: 4 }, { place: 5 }]]);
 });
 
+test("a place goes with the answer, whoever records it", async () => {
+  const { store, change } = await openPostgres();
+  const id = await place(store, ...WAITING);
+  await place(store, ...WAITING, ...REST);
+  const rows = () => change("select id from jp.pending where workspace = $WORKSPACE");
+  const before = await rows();
+  await answerInquiry(store, `${id}/a.q.1`, { answer: true });
+  expect([before, await rows()]).toEqual([[{ id }], []]);
+});
+
 test("a migration lists what waits in turns of earlier versions, and leaves out what only the record can say", async () => {
   const { url, store, database, change } = await openPostgres();
   const waiting = await place(store, ...WAITING);
@@ -327,21 +347,28 @@ test("a migration lists what waits in turns of earlier versions, and leaves out 
   ]);
 });
 
+test("a page has what the desk has heard nothing of, also in turns that are in no page", async () => {
+  const { store, appendAsBefore } = await openPostgres();
+  const deaf = replaced(store, { watch: () => ({ [Symbol.dispose]: () => undefined }) });
+  await using desk = await createDesk([{ root: "w", conversations: deaf }]);
+  const listed = async () => (await desk.listPending()).items.map(({ id }) => id);
+  const id = await place(store, ...ASKING);
+  const first = await listed();
+  await appendAsBefore(id, ...WAITING.slice(-1));
+  const second = await listed();
+  await appendAsBefore(id, ...REST.slice(0, 1));
+  expect([first, second, await listed()]).toEqual([["a:rerun:1"], ["a.q.1"], []]);
+});
+
 test("a desk reads only the turns that it shows", async () => {
   const { store } = await openPostgres();
   for (let count = 0; count < 12; count += 1) await place(store, ...WAITING);
   let read = 0;
-  const counting: ConversationStore = new Proxy<PostgresStore>(store, {
-    get: (target, name) => {
-      if (name === "listPending") {
-        return async (...given: Parameters<PostgresStore["listPending"]>) => {
-          const found = await target.listPending(...given);
-          read += found.filter(({ entries }) => entries.length > 0).length;
-          return found;
-        };
-      }
-      const value: unknown = Reflect.get(target, name);
-      return typeof value === "function" ? value.bind(target) : value;
+  const counting = replaced(store, {
+    listPending: async (options) => {
+      const found = await store.listPending(options);
+      read += found.filter(({ entries }) => entries.length > 0).length;
+      return found;
     },
   });
   await using desk = await createDesk([{ root: "w", conversations: counting }]);
