@@ -26,7 +26,12 @@ import { Database } from "../../src/stores/postgres/database.ts";
 import { listUnlisted } from "../../src/stores/postgres/pending-page.ts";
 import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
 import type { ConversationStore, ConversationWriter } from "../../src/stores/index.ts";
-import { createDesk, type DecisionJson, type PendingQuery } from "../../src/surfaces/desk/index.ts";
+import {
+  createDesk,
+  type DecisionJson,
+  type Desk,
+  type PendingQuery,
+} from "../../src/surfaces/desk/index.ts";
 import { Inbox } from "../../src/surfaces/desk/inbox.ts";
 import { PendingList } from "../../src/surfaces/desk/pending-list.ts";
 import type { DeskChange } from "../../src/surfaces/desk/wire.ts";
@@ -126,7 +131,7 @@ async function leave(
 
 type Name = readonly [workspace: string, conversation: string, id: string];
 
-const nameOf = ({ workspace = "", conversation, id }: DecisionJson): Name => [
+const nameOf = ({ workspace, conversation, id }: DecisionJson): Name => [
   workspace,
   conversation,
   id,
@@ -153,67 +158,84 @@ async function pendingOnRecord(
         ]);
     }
   }
-  const compared = (left: readonly (string | number)[], right: readonly (string | number)[]) => {
-    const index = left.findIndex((part, place) => part !== right[place]);
-    const [one = 0, other = 0] = [left[index], right[index]];
-    return index === -1 ? 0 : one < other ? -1 : 1;
+  return all.toSorted(([left], [right]) => compareParts(left, right)).map(([, name]) => name);
+}
+
+function compareParts(left: readonly (string | number)[], right: readonly (string | number)[]) {
+  const index = left.findIndex((part, place) => part !== right[place]);
+  const [one = 0, other = 0] = [left[index], right[index]];
+  return index === -1 ? 0 : one < other ? -1 : 1;
+}
+
+/** All pages, one after the other. */
+async function listAll(desk: Desk, query: PendingQuery): Promise<readonly Name[]> {
+  const listed: Name[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await desk.listPending({ ...query, ...(cursor !== undefined && { cursor }) });
+    listed.push(...page.items.map(nameOf));
+    cursor = page.next;
+  } while (cursor !== undefined);
+  return listed;
+}
+
+interface Round {
+  readonly made: readonly MadeTurn[];
+  readonly limit: number;
+  /** Chooses what is filtered for. */
+  readonly which: number;
+}
+
+/** Two stores with these turns, before and after something is answered and writers are released. */
+async function checkPages(
+  create: (typeof EVERY_STORE)[number]["create"],
+  { made, limit, which }: Round,
+): Promise<void> {
+  const clock = new FakeClock("2026-01-02T03:05:00Z");
+  const [first, second] = [await create(clock), await create(clock)];
+  const stores = new Map([
+    ["/b", first.store],
+    ["/a", second.store],
+  ]);
+  const roots = [...stores].map(([root, conversations]) => ({ root, conversations }));
+  const open: (ConversationWriter | undefined)[] = [];
+  for (const turn of made) {
+    open.push(await leave((turn.isInSecond ? second : first).store, turn));
+    clock.advance(200);
+  }
+  const check = async (desk: Desk, query: PendingQuery) => {
+    const listed = await listAll(desk, { ...query, limit });
+    expect(listed).toEqual(await pendingOnRecord(stores, query));
+    return listed;
   };
-  return all.toSorted(([left], [right]) => compared(left, right)).map(([, name]) => name);
+  const desk = await createDesk(roots, { clock });
+  const all = await check(desk, {});
+  const [workspace, conversation] = all[which % all.length] ?? ["/a", "jp-c1"];
+  const kind = DECISION_KINDS[which % DECISION_KINDS.length] ?? "question";
+  await check(desk, { workspace });
+  await check(desk, { conversation });
+  await check(desk, { kind });
+  await check(desk, { workspace, kind });
+  for (const writer of open) await writer?.release();
+  await desk[Symbol.asyncDispose]();
+  const [chosen] = await listPending(first.store);
+  if (chosen !== undefined) await answerInquiry(first.store, chosen, { answer: true, clock });
+  await using later = await createDesk(roots, { clock });
+  await check(later, {});
+  for (const { close } of [first, second]) await close?.();
 }
 
 describe.each(EVERY_STORE)("pages of what is pending, of $name", ({ create }) => {
   test("have each decision that is pending on record once, in order, for any filter and size", async () => {
-    const check = async (made: readonly MadeTurn[], limit: number, which: number) => {
-      const clock = new FakeClock("2026-01-02T03:05:00Z");
-      const [first, second] = [await create(clock), await create(clock)];
-      const stores = new Map([
-        ["/b", first.store],
-        ["/a", second.store],
-      ]);
-      const roots = [...stores].map(([root, conversations]) => ({ root, conversations }));
-      const open: (ConversationWriter | undefined)[] = [];
-      for (const turn of made) {
-        open.push(await leave((turn.isInSecond ? second : first).store, turn));
-        clock.advance(200);
-      }
-      const desk = await createDesk(roots, { clock });
-      const compare = async (query: PendingQuery) => {
-        const listed: Name[] = [];
-        let cursor: string | undefined;
-        do {
-          const page = await desk.listPending({
-            ...query,
-            limit,
-            ...(cursor !== undefined && { cursor }),
-          });
-          listed.push(...page.items.map(nameOf));
-          cursor = page.next;
-        } while (cursor !== undefined);
-        expect(listed).toEqual(await pendingOnRecord(stores, query));
-        return listed;
-      };
-      const all = await compare({});
-      const [workspace, conversation] = all[which % all.length] ?? ["/a", "jp-c1"];
-      const kind = DECISION_KINDS[which % DECISION_KINDS.length] ?? "question";
-      for (const query of [{ workspace }, { conversation }, { kind }, { workspace, kind }]) {
-        await compare(query);
-      }
-      for (const writer of open) await writer?.release();
-      const chosen = (await listPending(first.store)).at(0);
-      if (chosen !== undefined) {
-        await answerInquiry(first.store, chosen, { answer: true, clock });
-        await desk.findInquiry(chosen);
-      }
-      await desk[Symbol.asyncDispose]();
-      await using later = await createDesk(roots, { clock });
-      expect((await later.listPending()).items.map(nameOf)).toEqual(
-        await pendingOnRecord(stores, {}),
-      );
-      for (const { close } of [first, second]) await close?.();
-    };
-    await fc.assert(fc.asyncProperty(turns, fc.integer({ min: 1, max: 4 }), fc.nat(), check), {
-      numRuns: 12,
+    const rounds = fc.record({
+      made: turns,
+      limit: fc.integer({ min: 1, max: 4 }),
+      which: fc.nat(),
     });
+    await fc.assert(
+      fc.asyncProperty(rounds, (round) => checkPages(create, round)),
+      { numRuns: 12 },
+    );
   }, 240_000);
 });
 
@@ -248,7 +270,7 @@ async function openPostgres() {
   return { url, store, database, appendAsBefore, change };
 }
 
-async function place(store: ConversationStore, ...events: readonly ConversationEvent[]) {
+async function leaveTurn(store: ConversationStore, ...events: readonly ConversationEvent[]) {
   await using writer = await store.create({});
   await writer.append(...events);
   return writer.id;
@@ -278,8 +300,8 @@ const OTHER = { ...inquiry("b.q.1"), toolCallId: "a", questionId: "q" };
 
 test("what an earlier version of jp asks is listed, and what it records an answer to is not", async () => {
   const { store, appendAsBefore } = await openPostgres();
-  const asked = await place(store, ...ASKING);
-  const ended = await place(store, ...WAITING);
+  const asked = await leaveTurn(store, ...ASKING);
+  const ended = await leaveTurn(store, ...WAITING);
   await appendAsBefore(asked, ...WAITING.slice(-1));
   await appendAsBefore(ended, ...REST.slice(0, 1));
   expect(await listedIn(store)).toEqual([`${asked} a.q.1`]);
@@ -287,7 +309,7 @@ test("what an earlier version of jp asks is listed, and what it records an answe
 
 test("a record that an earlier version of jp has replaced by one of the same length is read again", async () => {
   const { store, appendAsBefore, change } = await openPostgres();
-  const id = await place(store, ...WAITING);
+  const id = await leaveTurn(store, ...WAITING);
   await change(`with gone as (
       delete from jp.events where conversation = (select key from jp.conversations where workspace = $WORKSPACE)
     ) update jp.conversations set length = 0 where workspace = $WORKSPACE`);
@@ -297,7 +319,7 @@ test("a record that an earlier version of jp has replaced by one of the same len
 
 test("a place in the list at which nothing is pending on record is not shown", async () => {
   const { store, change } = await openPostgres();
-  const id = await place(store, ...WAITING);
+  const id = await leaveTurn(store, ...WAITING);
   await change(`insert into jp.pending (tenant, workspace, conversation, id, asked_at, place, kind)
     select tenant, workspace, key, id, '2026-01-02 03:04:05.0', place, 'permission'
     from jp.conversations, generate_series(0, 3) as place where workspace = $WORKSPACE`);
@@ -306,7 +328,7 @@ test("a place in the list at which nothing is pending on record is not shown", a
 
 test("a writer of this version lists again what an earlier one has left out", async () => {
   const { store, appendAsBefore, change } = await openPostgres();
-  const id = await place(store, ...ASKING);
+  const id = await leaveTurn(store, ...ASKING);
   await appendAsBefore(id, ...WAITING.slice(-1));
   const unlisted = async () => (await store.listPendingPage({ limit: 9 })).unlisted.length;
   const before = await unlisted();
@@ -318,8 +340,8 @@ test("a writer of this version lists again what an earlier one has left out", as
 
 test("a place goes with the answer, whoever records it", async () => {
   const { store, change } = await openPostgres();
-  const id = await place(store, ...WAITING);
-  await place(store, ...WAITING, ...REST);
+  const id = await leaveTurn(store, ...WAITING);
+  await leaveTurn(store, ...WAITING, ...REST);
   const rows = () => change("select id from jp.pending where workspace = $WORKSPACE");
   const before = await rows();
   await answerInquiry(store, `${id}/a.q.1`, { answer: true });
@@ -328,9 +350,9 @@ test("a place goes with the answer, whoever records it", async () => {
 
 test("a migration lists what waits in turns of earlier versions, and leaves out what only the record can say", async () => {
   const { url, store, database, change } = await openPostgres();
-  const waiting = await place(store, ...WAITING);
-  const running = await place(store, ...ASKING);
-  const complete = await place(store, ...WAITING);
+  const waiting = await leaveTurn(store, ...WAITING);
+  const running = await leaveTurn(store, ...ASKING);
+  const complete = await leaveTurn(store, ...WAITING);
   await change("update jp.conversations set pending_length = null where workspace = $WORKSPACE");
   await change(
     "update jp.conversations set open_turn = null where workspace = $WORKSPACE and id = $2",
@@ -352,7 +374,7 @@ test("a page has what the desk has heard nothing of, also in turns that are in n
   const deaf = replaced(store, { watch: () => ({ [Symbol.dispose]: () => undefined }) });
   await using desk = await createDesk([{ root: "w", conversations: deaf }]);
   const listed = async () => (await desk.listPending()).items.map(({ id }) => id);
-  const id = await place(store, ...ASKING);
+  const id = await leaveTurn(store, ...ASKING);
   const first = await listed();
   await appendAsBefore(id, ...WAITING.slice(-1));
   const second = await listed();
@@ -362,7 +384,7 @@ test("a page has what the desk has heard nothing of, also in turns that are in n
 
 test("a desk reads only the turns that it shows", async () => {
   const { store } = await openPostgres();
-  for (let count = 0; count < 12; count += 1) await place(store, ...WAITING);
+  for (let count = 0; count < 12; count += 1) await leaveTurn(store, ...WAITING);
   let read = 0;
   const counting = replaced(store, {
     listPending: async (options) => {
@@ -379,15 +401,16 @@ test("a desk reads only the turns that it shows", async () => {
 
 test("an answer to what a client was shown is told, also if the desk has forgotten it since", async () => {
   const { store } = await openPostgres();
-  const ids = [await place(store, ...WAITING), await place(store, ...WAITING)];
+  const ids = [await leaveTurn(store, ...WAITING), await leaveTurn(store, ...WAITING)];
   const told: DeskChange[] = [];
   const listener = {
     emit: (change: DeskChange) => void told.push(change),
     onProblem: () => undefined,
     list: new PendingList(),
+    maxKnown: 1,
   };
   const workspace = { root: "w", conversations: store };
-  await using inbox = new Inbox(workspace, listener, systemClock, 1);
+  await using inbox = new Inbox(workspace, listener, systemClock);
   await inbox.start();
   const shown = await inbox.read(await inbox.after(undefined, 9, {}));
   for (const id of ids) {

@@ -57,6 +57,8 @@ export interface InboxListener {
   readonly onReady?: (id: ConversationId) => void;
   /** The pending decisions of all workspaces whose stores have no list of them. */
   readonly list: PendingList;
+  /** Replaces `MAX_KNOWN`, for tests. */
+  readonly maxKnown?: number;
 }
 
 export class Inbox implements AsyncDisposable, PendingPages {
@@ -67,7 +69,6 @@ export class Inbox implements AsyncDisposable, PendingPages {
   readonly #known = new Set<ConversationId>();
   /** Turns that the list leaves out, as of the last page. */
   #unlisted: ReadonlySet<ConversationId> = new Set();
-  readonly #maxKnown: number;
   readonly #startedAt: Timestamp;
   /** The state in which each turn was last found ready to resume. */
   readonly #ready = new Map<ConversationId, string>();
@@ -90,16 +91,10 @@ export class Inbox implements AsyncDisposable, PendingPages {
   #hasStarted = false;
   readonly #problems = new Map<ConversationId | undefined, string>();
 
-  constructor(
-    workspace: DeskWorkspace,
-    listener: InboxListener,
-    clock: Clock,
-    maxKnown = MAX_KNOWN,
-  ) {
+  constructor(workspace: DeskWorkspace, listener: InboxListener, clock: Clock) {
     this.workspace = workspace;
     this.#listener = listener;
     this.#clock = clock;
-    this.#maxKnown = maxKnown;
     this.#startedAt = timestampFromDate(clock.now());
     this.#counter = new EventCounter(workspace.conversations);
   }
@@ -229,7 +224,8 @@ export class Inbox implements AsyncDisposable, PendingPages {
   #remember(id: ConversationId): void {
     this.#known.delete(id);
     this.#known.add(id);
-    if (this.#known.size <= this.#maxKnown + this.#unlisted.size) return;
+    const { maxKnown = MAX_KNOWN } = this.#listener;
+    if (this.#known.size <= maxKnown + this.#unlisted.size) return;
     for (const other of this.#known) {
       this.#known.delete(other);
       if (this.#unlisted.has(other)) {
