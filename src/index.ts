@@ -93,6 +93,7 @@ export {
   type Decider,
   type CallDecisionKind,
   type DecisionKind,
+  type PendingPlace,
   type DecisionSubject,
   type DecisionVoid,
   type DecisionSignature,
