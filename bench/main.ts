@@ -12,6 +12,7 @@ import { deskPage } from "./desk-page.ts";
 import { fleetInbox } from "./fleet/inbox.ts";
 import { fleetKills } from "./fleet/kills.ts";
 import { fleetLoad } from "./fleet/load.ts";
+import { fleetOpen } from "./fleet/open.ts";
 import { heavy } from "./heavy.ts";
 import { inquiry } from "./inquiry.ts";
 import { keptQuestion } from "./kept-question.ts";
@@ -70,7 +71,7 @@ const standard: readonly Bench[] = [
   coldResume,
   waitingTurns,
 ];
-const fleet: readonly Bench[] = [fleetLoad, fleetInbox, fleetKills];
+const fleet: readonly Bench[] = [fleetLoad, fleetInbox, fleetOpen, fleetKills];
 const load: readonly Bench[] = [print, searchFiles, desk, deskLoad, ...heavy];
 const ROWS = [...standard, ...load, ...fleet].flatMap(({ rows }) => rows);
 const RESULTS = path.join(import.meta.dirname, "results", "latest.json");

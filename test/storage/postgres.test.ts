@@ -112,6 +112,58 @@ test("an answer counts although the store's confirmation was lost, and someone h
   await (await reopened).release();
 });
 
+test("events that wait when their conversation is released are stored by the statement that releases it", async () => {
+  let sent: string[] = [];
+  const { here, losing, id } = await openLosingStores((_message, text) => {
+    sent.push(text);
+    return true;
+  });
+  const writer = await losing.open(id, { only: "end" });
+  sent = [];
+  const soon = writer.appendSoon(numbered(1));
+  await Promise.all([writer.release(), soon]);
+  expect(sent.filter((text) => /jp_append|jp_release/.test(text))).toHaveLength(1);
+  await using next = await here.open(id);
+  expect(next.stream.entries.at(-1)?.event).toEqual(numbered(1));
+});
+
+test("events are stored although the confirmation of their release was lost, and someone has gone on since", async () => {
+  let isLost = false;
+  const { here, losing, id } = await openLosingStores(async (_message, text) => {
+    if (isLost) await reopened;
+    if (isLost || !text.includes("jp_append_release")) return true;
+    isLost = true;
+    resolve();
+    return "unanswered";
+  });
+  const { promise: lost, resolve } = Promise.withResolvers<void>();
+  const reopen = async () => {
+    await lost;
+    for (;;) {
+      const writer = await here.open(id).catch(() => undefined);
+      if (writer !== undefined) return writer;
+    }
+  };
+  const reopened = reopen();
+  const writer = await losing.open(id, { only: "end" });
+  const soon = writer.appendSoon(numbered(1));
+  await Promise.all([writer.release(), soon]);
+  await using next = await reopened;
+  expect(next.stream.entries.at(-1)?.event).toEqual(numbered(1));
+});
+
+test("events that wait are refused, and nothing is written, once another process has the conversation", async () => {
+  const { store, other, expire } = await openStores();
+  const writer = await store.create({});
+  await expire();
+  await using taken = await other.open(writer.id);
+  const soon = writer.appendSoon(numbered(1));
+  const [refused] = await Promise.all([codeOf(soon), writer.release()]);
+  expect([refused, taken.stream.entries.length]).toEqual(["write_failed", 0]);
+  await taken.append(numbered(2));
+  expect((await other.load(writer.id)).stream.entries).toHaveLength(1);
+});
+
 test("an answer that someone else gave at the same moment, in the same words, is theirs", async () => {
   const answered = Promise.withResolvers<unknown>();
   let isLost = false;

@@ -29,11 +29,14 @@ import { type Listening, notifySql } from "./listening.ts";
 import { TableOffers } from "./offers.ts";
 import { isLimitError } from "./refusals.ts";
 import {
+  appendAndReleaseRow,
   appendRows,
+  type FreedRow,
   growthOf,
   insertFile,
   isTurnStart,
   labelsOf,
+  type Leaving,
   releaseRow,
   toStored,
 } from "./row-changes.ts";
@@ -183,18 +186,23 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
 
   /** Entries added while a statement runs are written by the next one. */
   async #writeAll(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const together = this.#waiting;
-      this.#waiting = [];
-      const entries: StreamEntry[] = [];
-      for (const each of together) for (const entry of each.entries) entries.push(entry);
-      try {
-        await this.#write(entries);
-        for (const each of together) if (!each.isSoon) this.#stream.append(each.entries);
-        for (const { done } of together) done.resolve();
-      } catch (error) {
-        this.#refuse(together, error);
-      }
+    while (this.#waiting.length > 0) await this.#writeWaiting();
+  }
+
+  /** Never rejects: each append does. */
+  async #writeWaiting(leaving?: Leaving): Promise<FreedRow | undefined> {
+    const together = this.#waiting;
+    this.#waiting = [];
+    const entries: StreamEntry[] = [];
+    for (const each of together) for (const entry of each.entries) entries.push(entry);
+    try {
+      const freed = await this.#write(entries, leaving);
+      for (const each of together) if (!each.isSoon) this.#stream.append(each.entries);
+      for (const { done } of together) done.resolve();
+      return freed;
+    } catch (error) {
+      this.#refuse(together, error);
+      return undefined;
     }
   }
 
@@ -206,7 +214,8 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     for (const { done } of [...together, ...relying]) done.reject(error);
   }
 
-  async #write(entries: readonly StreamEntry[]): Promise<void> {
+  /** With `leaving`, in the statement that releases the conversation; undefined if that has not. */
+  async #write(entries: readonly StreamEntry[], leaving?: Leaving): Promise<FreedRow | undefined> {
     if (this.#failure !== undefined) throw this.#failure;
     const { rows, row } = this.#parts;
     const stored = entries.map(toStored);
@@ -217,15 +226,21 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     const signing = { isOwnTurn, signer, counter: this.#counter };
     const growth = { ...growthOf(turn, stored, { ...signing, before: this.#listedTurn }), links };
     const place = { ...row, tenant: rows.tenant, length: this.#length };
-    const isWritten =
-      (await appendRows(rows.database, place, growth).catch((cause: unknown) => {
-        if (isLimitError(cause)) {
-          this.#chain = undefined; // It has links that were not written.
-          throw cause;
-        }
-        throw this.#fail(unwrittenError(this.id, cause));
-      })) || (await this.#isThere(growth.texts));
-    if (!isWritten) throw this.#fail(lostError(this.id));
+    const append = async () => {
+      const { database } = rows;
+      if (leaving === undefined) return { isWritten: await appendRows(database, place, growth) };
+      const freed = await appendAndReleaseRow(database, place, growth, leaving);
+      return { isWritten: freed !== undefined, freed };
+    };
+    const { isWritten, freed } = await append().catch((cause: unknown) => {
+      if (isLimitError(cause)) {
+        this.#chain = undefined; // It has links that were not written.
+        throw cause;
+      }
+      throw this.#fail(unwrittenError(this.id, cause));
+    });
+    if (!isWritten && !(await this.#isThere(growth.texts, leaving !== undefined)))
+      throw this.#fail(lostError(this.id));
     // Only now: a state that was not written would make the turn seem older than it is.
     rows.noteSeen(this.id, growth.signed);
     this.#signed = growth.signed;
@@ -234,6 +249,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     this.#listedTurn = turn;
     this.#isOwnTurn = isOwnTurn;
     this.#length += entries.length;
+    return freed;
   }
 
   /** As in files, a turn is chained from its first decision. */
@@ -245,16 +261,20 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     return this.#chain.add(entries, ({ raw }) => this.#offered.has(raw["id"]));
   }
 
-  /** The connection may have been lost after the server wrote them. */
-  async #isThere(texts: readonly string[]): Promise<boolean> {
+  /**
+   * The connection may have been lost after the server wrote them. If that has also released the conversation, another may
+   * have it by now, and have written more.
+   */
+  async #isThere(texts: readonly string[], isReleased: boolean): Promise<boolean> {
     const { rows, row } = this.#parts;
     const before = this.#length;
     const [found] = await rows.database.query<{ readonly is_there: boolean | null }>({
-      text: `select c.epoch = $2 and c.length = $3 + cardinality($4::text[]) and $4::text[] = array(
-          select entry from jp.events e where e.tenant = $5 and e.conversation = c.key and e.seq >= $3 order by e.seq
+      text: `select ($6 or c.epoch = $2 and c.length = $3 + cardinality($4::text[])) and $4::text[] = array(
+          select entry from jp.events e where e.tenant = $5 and e.conversation = c.key
+            and e.seq >= $3 and e.seq < $3 + cardinality($4::text[]) order by e.seq
         ) as is_there
         from jp.conversations c where c.tenant = $5 and c.key = $1`,
-      values: [row.key, row.epoch, before, texts, rows.tenant],
+      values: [row.key, row.epoch, before, texts, rows.tenant, isReleased],
     });
     return found?.is_there === true;
   }
@@ -357,20 +377,20 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
 
   protected async close(): Promise<void> {
     const { rows, chains, row, owner } = this.#parts;
-    this.#startWriting();
-    await this.#writing;
     await this.#metadataWrites;
+    while (this.#writing !== undefined) await this.#writing;
     this.#isReleased = true;
+    // What still waits is written by the statement that releases it.
+    const leaving = { owner, left: this.#left };
+    const written = this.#waiting.length > 0 ? await this.#writeWaiting(leaving) : undefined;
     this.#lease[Symbol.dispose]();
     // Unwritten links are not part of the chain.
     const end = this.#failure === undefined ? this.#chain?.end : undefined;
     if (end !== undefined) await chains.noteHead({ id: this.id, ...end, turn: this.#signed });
     // If it fails, the lease expires.
-    const freed = await releaseRow(
-      rows.database,
-      { ...row, tenant: rows.tenant, owner },
-      this.#left,
-    ).catch(() => undefined);
+    const place = { ...row, tenant: rows.tenant, owner };
+    const release = () => releaseRow(rows.database, place, this.#left).catch(() => undefined);
+    const freed = written ?? (await release());
     if (freed?.ready_at == null) return;
     const { workspace, queue } = freed;
     await sendWakeUp(rows.database, { workspace, queue, id: this.id }).catch(() => undefined);

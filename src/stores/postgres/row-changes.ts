@@ -229,24 +229,83 @@ export async function appendRows(
 ): Promise<boolean> {
   const rows = await queries.query({
     name: "jp_append",
-    text: `with held as (
-        update jp.conversations set
-          length = length + cardinality($4::text[]),
+    text: APPEND,
+    values: [key, epoch, length, ...growthValues(tenant, growth), fences ? 1 : 0],
+  });
+  return rows.length > 0;
+}
+
+/** The parameters from the fourth on of a statement that appends: see `GROWN`. */
+function growthValues(tenant: string, growth: Growth): readonly unknown[] {
+  return [
+    growth.texts,
+    growth.lastEventAt ?? null,
+    growth.openTurn ?? null,
+    growth.readyAt ?? null,
+    growth.isOwnTurn,
+    growth.signature?.key ?? null,
+    growth.signature?.signature ?? null,
+    growth.links?.[0]?.link.seq ?? null,
+    growth.links?.map((line) => chainLineToText(line).trimEnd()) ?? [],
+    tenant,
+    bytesOf(growth.texts),
+    growth.starts,
+    growth.signature?.counter ?? null,
+    ...listedValues(growth),
+  ];
+}
+
+/** A writer that lets go of its conversation. */
+export interface Leaving {
+  readonly owner: string;
+  readonly left: LeftTurn;
+}
+
+/**
+ * Appends the last entries of a writer like `appendRows`, and releases its lease like `releaseRow`, in one statement.
+ * Undefined if it has done neither. Throws `store_full`, `too_many_turns`.
+ */
+export async function appendAndReleaseRow(
+  queries: Queries,
+  { key, tenant, epoch, length }: AppendPlace,
+  growth: Growth,
+  { owner, left }: Leaving,
+): Promise<FreedRow | undefined> {
+  const [row] = await queries.query<FreedRow & QueryResultRow>({
+    name: "jp_append_release",
+    text: APPEND_AND_RELEASE,
+    values: [
+      key,
+      epoch,
+      length,
+      ...growthValues(tenant, growth),
+      owner,
+      left.queue ?? null,
+      left.failure ?? null,
+    ],
+  });
+  return row;
+}
+
+/** Converts the ready time of a `TurnState` to server time. */
+function readySql(parameter: string): string {
+  return `case when ${parameter}::bigint = 0 then ${SERVER_MS} else ${parameter} end`;
+}
+
+/** Changes of a row whose record grows. */
+const GROWN = `length = length + cardinality($4::text[]),
           bytes = bytes + ${grownSql("$13", "$14", "$15")},
           last_event_at = $5,
           open_turn = $6,
-          ready_at = ${readySql("$7")},
           is_own_turn = $8,
           turn_key = $9,
           turn_signature = $10,
-          turn_counter = coalesce($17, turn_counter),
-          epoch = epoch + $16,
-          lease_owner = case when $16 = 0 then lease_owner end,
-          pending_length = case when $18 then length + cardinality($4) end,
-          changed = pg_current_xact_id()
-        where tenant = $13 and key = $1 and epoch = $2 and length = $3
-        returning key, tenant, workspace, id
-      ), added as (
+          turn_counter = coalesce($16, turn_counter),
+          pending_length = case when $17 then length + cardinality($4) end,
+          changed = pg_current_xact_id()`;
+
+/** Inserts the entries, the links and the pending places of the row `held`. */
+const ADDED = `added as (
         insert into jp.events (conversation, tenant, seq, entry)
         select held.key, held.tenant, $3 + place - 1, entry
         from held, unnest($4::text[]) with ordinality as added (entry, place)
@@ -255,54 +314,51 @@ export async function appendRows(
         select held.key, held.tenant, coalesce($11, 0) + place - 1, line
         from held, unnest($12::text[]) with ordinality as added (line, place)
       ), dropped as (
-        delete from jp.pending p using held where $19::int[] is not null
-          and p.tenant = held.tenant and p.conversation = held.key and p.place <> all($19)
-      ), ${listedSql("held", 19)}
-      select ${notifySql("changed", "workspace", "id")} from held`,
-    values: [
-      key,
-      epoch,
-      length,
-      growth.texts,
-      growth.lastEventAt ?? null,
-      growth.openTurn ?? null,
-      growth.readyAt ?? null,
-      growth.isOwnTurn,
-      growth.signature?.key ?? null,
-      growth.signature?.signature ?? null,
-      growth.links?.[0]?.link.seq ?? null,
-      growth.links?.map((line) => chainLineToText(line).trimEnd()) ?? [],
-      tenant,
-      bytesOf(growth.texts),
-      growth.starts,
-      fences ? 1 : 0,
-      growth.signature?.counter ?? null,
-      ...listedValues(growth),
-    ],
-  });
-  return rows.length > 0;
-}
+        delete from jp.pending p using held where $18::int[] is not null
+          and p.tenant = held.tenant and p.conversation = held.key and p.place <> all($18)
+      ), ${listedSql("held", 18)}`;
 
-/** Converts the ready time of a `TurnState` to server time. */
-function readySql(parameter: string): string {
-  return `case when ${parameter}::bigint = 0 then ${SERVER_MS} else ${parameter} end`;
-}
+const APPEND = `with held as (
+        update jp.conversations set
+          ${GROWN},
+          ready_at = ${readySql("$7")},
+          epoch = epoch + $21,
+          lease_owner = case when $21 = 0 then lease_owner end
+        where tenant = $13 and key = $1 and epoch = $2 and length = $3
+        returning key, tenant, workspace, id
+      ), ${ADDED}
+      select ${notifySql("changed", "workspace", "id")} from held`;
 
 /** How often a failing turn is retried: for about a quarter of an hour. */
 const MAX_FAILURES = 10;
 const MAX_PAUSE_MS = 300_000;
 
+/** Changes of a row that is released, of a turn that can go on at this time. The others are parameters. */
+function freedSql(readyAt: string, queue: string, failure: string): string {
+  return `lease_owner = null, lease_holder = null, lease_until = null, is_taken = false,
+      queue = coalesce(${queue}, queue),
+      failures = case when ${failure}::text is null or ${readyAt} is null then 0 else failures + 1 end,
+      ready_at = case
+        when ${failure} is null or ${readyAt} is null then ${readyAt}
+        when ${failure} = 'retry' and failures + 1 < ${MAX_FAILURES}
+          then ${SERVER_MS} + least(1000 * 2 ^ failures, ${MAX_PAUSE_MS})
+      end`;
+}
+
+/** Parameters after those of an append: the owner, the queue and the failure. */
+const APPEND_AND_RELEASE = `with held as (
+        update jp.conversations set
+          ${GROWN},
+          ${freedSql(readySql("$7"), "$22", "$23")}
+        where tenant = $13 and key = $1 and epoch = $2 and length = $3 and lease_owner = $21
+        returning key, tenant, workspace, id, queue, ready_at
+      ), ${ADDED}
+      select workspace, queue, ready_at, ${notifySql("changed", "workspace", "id")} from held`;
+
 /** Parameters: the lease's key, epoch and owner; then the queue, the failure and the tenant. */
 const RELEASE = `with freed as (
     update jp.conversations set
-      lease_owner = null, lease_holder = null, lease_until = null, is_taken = false,
-      queue = coalesce($4, queue),
-      failures = case when $5::text is null or ready_at is null then 0 else failures + 1 end,
-      ready_at = case
-        when $5 is null or ready_at is null then ready_at
-        when $5 = 'retry' and failures + 1 < ${MAX_FAILURES}
-          then ${SERVER_MS} + least(1000 * 2 ^ failures, ${MAX_PAUSE_MS})
-      end,
+      ${freedSql("ready_at", "$4", "$5")},
       changed = pg_current_xact_id()
     where tenant = $6 and key = $1 and epoch = $2 and lease_owner = $3
     returning workspace, id, queue, ready_at
