@@ -7,7 +7,7 @@ import {
   isTurnStart,
   nthTurnStartFromEnd,
   outlineAt,
-  StreamEntry,
+  type StreamEntry,
   TurnCounter,
 } from "../../record/conversation/index.ts";
 import type {

@@ -179,14 +179,13 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
 
   #startWriting(): void {
     if (this.#waiting.length === 0) return;
-    this.#writing ??= this.#writeAll().finally(() => {
-      this.#writing = undefined;
-    });
+    this.#writing ??= this.#writeAll();
   }
 
-  /** Entries added while a statement runs are written by the next one. */
+  /** Never rejects. Entries added while a statement runs are written by the next one. */
   async #writeAll(): Promise<void> {
     while (this.#waiting.length > 0) await this.#writeWaiting();
+    this.#writing = undefined; // At once: whoever adds entries next has to start anew.
   }
 
   /** Never rejects: each append does. */
@@ -229,7 +228,7 @@ export class PostgresWriter extends Releasable implements ConversationWriter {
     const append = async () => {
       const { database } = rows;
       if (leaving === undefined) return { isWritten: await appendRows(database, place, growth) };
-      const freed = await appendAndReleaseRow(database, place, growth, leaving);
+      const freed = await appendAndReleaseRow(database, { ...place, ...leaving }, growth);
       return { isWritten: freed !== undefined, freed };
     };
     const { isWritten, freed } = await append().catch((cause: unknown) => {

@@ -255,7 +255,7 @@ function growthValues(tenant: string, growth: Growth): readonly unknown[] {
   ];
 }
 
-/** A writer that lets go of its conversation. */
+/** How a writer lets go of its conversation. */
 export interface Leaving {
   readonly owner: string;
   readonly left: LeftTurn;
@@ -267,9 +267,8 @@ export interface Leaving {
  */
 export async function appendAndReleaseRow(
   queries: Queries,
-  { key, tenant, epoch, length }: AppendPlace,
+  { key, tenant, epoch, length, owner, left }: AppendPlace & Leaving,
   growth: Growth,
-  { owner, left }: Leaving,
 ): Promise<FreedRow | undefined> {
   const [row] = await queries.query<FreedRow & QueryResultRow>({
     name: "jp_append_release",
