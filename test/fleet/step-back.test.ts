@@ -232,6 +232,24 @@ test("another state with the same counter is refused", async () => {
   expect(writer.steppedBack?.code).toBe("turn_stepped_back");
 });
 
+test("a counter that someone else has written keeps no one from signing the next turn", async () => {
+  const { owner, addMachine } = await openFleet();
+  const machine = addMachine();
+  const store = machine.open();
+  const id = await leaveWaiting(store);
+  const own: boolean[] = [];
+  for (const counter of [2n ** 52n, 2n ** 53n, 2n ** 63n - 1n, -1n]) {
+    const text = "update jp.conversations set turn_counter = $2 where id = $1 and turn_key = $3";
+    await owner.query({ text, values: [id, String(counter), machine.publicKey] });
+    await using writer = await store.open(id);
+    own.push(writer.isOwnTurn);
+    await writer.append({ type: "turn_start", timestamp: at(1) });
+    await writer.release();
+    own.push((await store.load(id)).isOwnTurn);
+  }
+  expect(own).toEqual([false, true, false, true, false, true, false, true]);
+});
+
 test("states that are accepted after a backup was restored go on, and what was let go is refused from then on", async () => {
   counters("T-FLEET-1");
   const { owner, url, addMachine } = await openFleet();

@@ -42,7 +42,7 @@ import { lastStartSql } from "./marks.ts";
 import { assertVersion } from "./schema.ts";
 import { DEFAULT_TENANT, type PostgresStoreOptions } from "./store-options.ts";
 import { TurnSigner } from "./turn-keys.ts";
-import { LastTurn, type StoredEntry } from "./turn-state.ts";
+import { LastTurn, type StoredEntry, type TurnDigest } from "./turn-state.ts";
 import { type NamedRow, WorkspaceName } from "./workspace-name.ts";
 
 export interface ConversationRow {
@@ -425,19 +425,22 @@ export class WorkspaceRows {
     if (this.#signer === undefined) return { isOwnTurn: row.is_own_turn, counter: 0 };
     const seen = this.findSeen(row.id);
     const found = counterOf(row);
-    const counter = Math.max(found, seen?.counter ?? 0);
-    const { turn_key: key, turn_signature: signature } = row;
+    const isSigned = digest !== undefined && this.#isSigned(row, digest);
+    // Someone else may have written a number to which nothing can be added.
+    const counter = Math.max(isSigned || found <= MAX_FOREIGN ? found : 0, seen?.counter ?? 0);
     // Without a digest, there is no turn.
     if (!row.is_own_turn || digest === undefined) return { isOwnTurn: row.is_own_turn, counter };
-    const isSigned =
-      key !== null &&
-      signature !== null &&
-      this.#signer.accepts(digest, { key, signature, counter: row.turn_counter });
     if (!isSigned) return { isOwnTurn: false, counter };
     const signed = { counter: found, digest, length: row.length };
     if (isSteppedBack(signed, seen))
       return { isOwnTurn: false, counter, signed, steppedBack: steppedBackError(row.id) };
     return { isOwnTurn: true, counter, signed, isUnseen: found > (seen?.counter ?? 0) };
+  }
+
+  #isSigned(row: ConversationRow, digest: TurnDigest): boolean {
+    const { turn_key: key, turn_signature: signature, turn_counter: counter } = row;
+    if (key === null || signature === null) return false;
+    return this.#signer?.accepts(digest, { key, signature, counter }) === true;
   }
 
   /** The newest state of the conversation's turns that this machine has signed or acted on. Throws `read_failed`. */
@@ -525,13 +528,13 @@ export class WorkspaceRows {
   }
 }
 
-/** No conversation has so many appends: a larger one was written by someone else, and no one could add to it. */
-const MAX_COUNTER = 2 ** 52;
+/** No conversation has so many appends. */
+const MAX_FOREIGN = 2 ** 52;
 
 /** 0 if the row has none that jp has written. */
 export function counterOf({ turn_counter: text }: Pick<ConversationRow, "turn_counter">): number {
   const counter = Number(text ?? 0);
-  return counter > 0 && counter <= MAX_COUNTER ? counter : 0;
+  return Number.isSafeInteger(counter) && counter > 0 ? counter : 0;
 }
 
 /** Whether the rows of `jp.pending` are right for its last turn. */
