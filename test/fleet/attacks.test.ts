@@ -1,5 +1,5 @@
 /** Attacks of one tenant on another in the same database, with logins as the scripts make them, and SQL of their own. */
-import { generateKeyPairSync } from "node:crypto";
+import { generateKeyPairSync, sign } from "node:crypto";
 import { expect, test } from "vitest";
 import { migrateStore, runWorker } from "../../src/index.ts";
 import { chatRequest, turnStart } from "../../src/record/conversation/events.fixture.ts";
@@ -8,7 +8,7 @@ import { WAITING } from "../../src/stores/open-question.fixture.ts";
 import type { Database } from "../../src/stores/postgres/database.ts";
 import { writeLimits } from "../../src/stores/postgres/limits.ts";
 import { groupRolesScript } from "../../src/stores/postgres/roles.ts";
-import { publicKeyText, TurnSigner } from "../../src/stores/postgres/turn-keys.ts";
+import { publicKeyText } from "../../src/stores/postgres/turn-keys.ts";
 import { LastTurn } from "../../src/stores/postgres/turn-state.ts";
 import { ScriptedModel } from "../../src/testing/index.ts";
 import { counters } from "../security/threats.ts";
@@ -230,7 +230,7 @@ test("the functions of the schema say and change nothing with another tenant's n
   ]).toEqual([DENIED, 0]);
 });
 
-/** A turn that evil's machine has signed as if it were acme's. */
+/** A turn that evil's machine has signed as if it were acme's, as versions without a counter do. */
 function forge(keys: ReturnType<typeof generateKeyPairSync>, tenant: string, id: string) {
   const stored = [turnStart(), chatRequest("Pay.")].map((event) => {
     const entry = StreamEntry.fromEvent(event);
@@ -238,24 +238,25 @@ function forge(keys: ReturnType<typeof generateKeyPairSync>, tenant: string, id:
   });
   const { digest } = new LastTurn({ tenant, workspace: "same", conversation: id }).with(stored);
   if (digest === undefined) throw new Error("there is no turn");
-  const signed = new TurnSigner(tenant, keys).sign(digest, 1);
-  return { texts: stored.map(({ text }) => text), ...signed };
+  const key = publicKeyText(keys.publicKey);
+  const signature = sign(null, Buffer.from(`jp turn ${digest}`), keys.privateKey).toString("base64url");
+  return { texts: stored.map(({ text }) => text), key, signature };
 }
 
 /** Puts it into the rows of `tenant`, in the workspace with this number. */
 async function plant(
   database: Database,
   place: { readonly workspace: string; readonly tenant: string; readonly id: string },
-  { texts, key, signature, counter }: ReturnType<typeof forge>,
+  { texts, key, signature }: ReturnType<typeof forge>,
 ): Promise<void> {
   await database.query({
     text: `with c as (
         insert into jp.conversations (workspace, tenant, id, created_at, metadata, length, open_turn, ready_at,
-          is_own_turn, turn_key, turn_signature, turn_counter)
+          is_own_turn, turn_key, turn_signature)
         values ($1, $2, $3, '2026-01-01 00:00:00.0', '{"last_activated_at":"2026-01-01 00:00:00.0"}',
-          2, 0, 0, true, $4, $5, $6) returning key
+          2, 0, 0, true, $4, $5) returning key
       ) select key from c`,
-    values: [place.workspace, place.tenant, place.id, key, signature, counter],
+    values: [place.workspace, place.tenant, place.id, key, signature],
   });
   await database.query({
     text: `insert into jp.events (conversation, tenant, seq, entry)

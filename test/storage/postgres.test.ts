@@ -732,7 +732,7 @@ test("what is answered at one desk is told at another, also after their connecti
   const second = await ask();
   for (const each of [one, two]) await each.until(async () => (await listed(each)) === 1);
   await two.desk.answer({ conversation: second, id }, { answer: true }, ADA);
-  await one.until(async () => (await listed(one)) === 0);
+  for (const each of [one, two]) await each.until(async () => each.answered.length === 2);
   expect([one.answered, two.answered]).toEqual([
     [first, second],
     [first, second],
