@@ -1,6 +1,8 @@
 // Opens a conversation whose question was answered, and continues its turn until the tool runs, again and again in one
-// process. The address of the store, the number of events before the turn, and the number of rounds are arguments. Prints
-// the CPU time of a round in milliseconds, the median.
+// process. Another process leaves and answers the questions, and asks the model. The address of the store, the number of
+// events before the turn, and the number of rounds are arguments. Prints the CPU time of a round in milliseconds, the median.
+import { fork } from "node:child_process";
+import { once } from "node:events";
 import process from "node:process";
 import {
   answerInquiry,
@@ -17,37 +19,57 @@ const WARM = 20;
 
 const [address, events, rounds] = process.argv.slice(2);
 const store = await openStore(address);
-const conversation = await store.create({});
-await conversation.append(...turns(Number(events)));
-await conversation.release();
-
 let ran = 0;
-const times = [];
-for (let round = 0; round < WARM + Number(rounds); round += 1) {
-  const time = await measureRound(conversation.id);
-  if (round >= WARM) times.push(time);
-}
-times.sort((one, two) => one - two);
-console.log(JSON.stringify({ cpu: times[Math.floor(times.length / 2)] / 1000 }));
+if (process.send === undefined) await measure();
+else await leaveQuestions();
 await store.close?.();
 
+async function measure() {
+  const other = fork(import.meta.filename, process.argv.slice(2));
+  const [id] = await once(other, "message");
+  const times = [];
+  for (let round = 0; round < WARM + Number(rounds); round += 1) {
+    other.send("leave");
+    await once(other, "message");
+    const time = await measureRound(id);
+    if (round >= WARM) times.push(time);
+  }
+  other.send("end");
+  times.sort((one, two) => one - two);
+  console.log(JSON.stringify({ cpu: times[Math.floor(times.length / 2)] / 1000 }));
+}
+
+/** The turn is left before a model is asked. */
 async function measureRound(id) {
-  const parts = { model: createModel(), tools: [createTool()], defer: true };
-  const asking = await store.open(id);
-  await runTurn({ conversation: asking, ...parts }, "Deploy it.");
-  await asking.release();
-  const [item] = await listPending(store);
-  await answerInquiry(store, item, { answer: true });
-  globalThis.gc?.();
+  const stop = new AbortController();
+  const tools = [createTool(() => stop.abort())];
   const before = total(process.cpuUsage());
-  const opened = await store.open(id, { only: "end" });
-  const { type } = await resumeTurn(opened, parts);
-  await opened.release();
-  if (type !== "done") throw new Error(`The turn ended with ${type}.`);
+  const conversation = await store.open(id, { only: "end" });
+  await resumeTurn(conversation, { model: createModel(), tools, signal: stop.signal });
+  await conversation.release();
   return ran - before;
 }
 
-function createTool() {
+async function leaveQuestions() {
+  const made = await store.create({});
+  await made.append(...turns(Number(events)));
+  await made.release();
+  process.send(made.id);
+  for (;;) {
+    const [message] = await once(process, "message");
+    if (message === "end") return process.disconnect();
+    const conversation = await store.open(made.id);
+    const parts = { model: createModel(), tools: [createTool()], defer: true };
+    await runTurn({ conversation, ...parts, discardsPending: true }, "Deploy it.");
+    await conversation.release();
+    const pending = await listPending(store);
+    const item = pending.find((each) => each.conversation === made.id);
+    await answerInquiry(store, item, { answer: true });
+    process.send("left");
+  }
+}
+
+function createTool(onRun) {
   return defineTool({
     name: "deploy",
     description: "Deploys the site.",
@@ -55,6 +77,7 @@ function createTool() {
     run: async (_args, { ask }) => {
       const isSure = await ask(booleanQuestion("sure", "Deploy it?"));
       ran = total(process.cpuUsage());
+      onRun?.();
       return String(isSure);
     },
   });

@@ -20,7 +20,7 @@ export const fleetOpen: Bench = {
     await using fleet = await Fleet.start();
     const results = [];
     for (const { name, events, most } of ROWS) {
-      const words = ["--expose-gc", PROGRAM, fleet.url, String(events), String(ROUNDS)];
+      const words = [PROGRAM, fleet.url, String(events), String(ROUNDS)];
       const { output } = await run(process.execPath, words);
       const { cpu } = JSON.parse(output) as { readonly cpu: number }; // From our own program.
       results.push({
