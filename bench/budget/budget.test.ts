@@ -2,6 +2,7 @@ import process from "node:process";
 import { describe, expect, test } from "vitest";
 import { type Budget, findProblems, joined, nodeVersion, useOf } from "./budget.ts";
 import { checkBudget, PATHS } from "./measure.ts";
+import { checkTake } from "./take.ts";
 
 const RUN = {
   modules: { "src/cli/run.ts": 1, zod: 1 },
@@ -41,6 +42,10 @@ describe("the budget of a path", () => {
       expect(await checkBudget(name)).toEqual([]);
     },
   );
+
+  test("is kept by a worker that takes a turn from a database", async () => {
+    expect(await checkTake()).toEqual([]);
+  }, 60_000);
 
   test("accepts what it allows", () => {
     expect(findProblems("jp query", useOf([RUN]), BUDGET)).toEqual([]);

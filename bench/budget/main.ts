@@ -6,6 +6,7 @@ import { spawnSync } from "node:child_process";
 import process from "node:process";
 import { joined, type Use, writeBudget } from "./budget.ts";
 import { checkBudget, measureUse, PATHS } from "./measure.ts";
+import { checkTake, writeTake } from "./take.ts";
 
 /**
  * This many runs in sequence, and as many concurrently: on a busy machine, other things happen before the request.
@@ -21,12 +22,11 @@ if (process.argv.includes("--write")) {
     all.push(...(await Promise.all(Array.from({ length: TIMES }, () => measureUse(name)))));
     uses[name] = joined(all);
   }
+  await writeTake();
   spawnSync("oxfmt", [writeBudget(uses)], { stdio: "inherit" });
 } else {
-  for (const name of names) {
-    for (const problem of await checkBudget(name)) {
-      console.error(problem);
-      process.exitCode = 1;
-    }
-  }
+  const problems = [...(await checkTake())];
+  for (const name of names) problems.push(...(await checkBudget(name)));
+  for (const problem of problems) console.error(problem);
+  if (problems.length > 0) process.exitCode = 1;
 }
