@@ -67,6 +67,8 @@ export class Inbox implements AsyncDisposable, PendingPages {
   readonly #items = new Map<ConversationId, readonly PendingEntry[]>();
   /** Conversations of a store with a list, as `#items` has them. The one that was read last is the last. */
   readonly #known = new Set<ConversationId>();
+  /** Items that a client has read, and that no event has told of. */
+  readonly #shown = new WeakSet<PendingEntry>();
   /** Turns that the list leaves out, as of the last page. */
   #unlisted: ReadonlySet<ConversationId> = new Set();
   readonly #startedAt: Timestamp;
@@ -212,11 +214,13 @@ export class Inbox implements AsyncDisposable, PendingPages {
   #show(turn: PendingTurn): void {
     const { id, problem, version } = turn;
     if (problem !== undefined) return this.#report(id, problem);
-    if (!this.#known.has(id)) {
-      const items = this.#itemsIn(turn, []).map(({ item }) => item);
-      if (items.length > 0) this.#items.set(id, items);
-      if (version !== undefined) this.#versions.set(id, version);
-    }
+    const before = this.#items.get(id) ?? [];
+    const items = this.#itemsIn(turn, before).map(({ item }) => item);
+    // What is gone meanwhile is told with the next change, and so is what others have not been told of.
+    const added = items.filter((item) => !before.some((other) => isSame(other, item)));
+    for (const item of added) this.#shown.add(item);
+    if (added.length > 0) this.#items.set(id, [...before, ...added]);
+    if (version !== undefined && !this.#known.has(id)) this.#versions.set(id, version);
     this.#remember(id);
   }
 
@@ -409,7 +413,8 @@ export class Inbox implements AsyncDisposable, PendingPages {
     }
     if (isNew) this.#tellEnded(id, turn === undefined ? end : [...eventsOf(turn.entries)]);
     for (const { item, json } of after) {
-      const isKnown = before.find((other) => isSame(other, item))?.digest === item.digest;
+      const known = before.find((other) => isSame(other, item));
+      const isKnown = known?.digest === item.digest && !this.#shown.has(known);
       // There are no listeners before the start.
       if (!isKnown && this.#hasStarted) this.#listener.emit({ type: "pending", data: json });
     }
