@@ -239,7 +239,9 @@ function forge(keys: ReturnType<typeof generateKeyPairSync>, tenant: string, id:
   const { digest } = new LastTurn({ tenant, workspace: "same", conversation: id }).with(stored);
   if (digest === undefined) throw new Error("there is no turn");
   const key = publicKeyText(keys.publicKey);
-  const signature = sign(null, Buffer.from(`jp turn ${digest}`), keys.privateKey).toString("base64url");
+  const signature = sign(null, Buffer.from(`jp turn ${digest}`), keys.privateKey).toString(
+    "base64url",
+  );
   return { texts: stored.map(({ text }) => text), key, signature };
 }
 

@@ -16,8 +16,8 @@ import { archivedError, conversationNotFoundError } from "../storage-error.ts";
 import type { Queries } from "./database.ts";
 import type { StoreParts } from "./postgres-writer.ts";
 import { appendRows, growthOf, toStored } from "./row-changes.ts";
-import { sendWakeUp } from "./wake-ups.ts";
-import { COLUMNS, type ConversationRow, isListed } from "./workspace-rows.ts";
+import { wakeUpPayload } from "./wake-ups.ts";
+import { COLUMNS, type ConversationRow, type EndRow, isListed, joinEnd } from "./workspace-rows.ts";
 
 interface GivenAnswer {
   readonly workspace: string | undefined;
@@ -39,6 +39,14 @@ interface TriedAnswer extends ClosedAnswer {
   readonly key: string;
   readonly seq: number;
   readonly text: string;
+}
+
+/** A locked row, with the end of its record. */
+interface AnsweredRow extends ConversationRow, EndRow {
+  /** The transaction that locks it. */
+  readonly transaction: string;
+  /** False if the statement has waited for another to change the row, and has not seen the entries of that one. */
+  readonly is_seen: boolean;
 }
 
 /** Undefined if someone has it open. Throws `conversation_not_found`, `conversation_archived`. */
@@ -63,10 +71,12 @@ async function answerRow(
   { rows, chains }: StoreParts,
   { workspace, id, offered, tries }: GivenAnswer,
 ): Promise<ClosedAnswer | undefined> {
-  const [row] = await queries.query<ConversationRow & { readonly transaction: string }>({
+  const [row] = await queries.query<AnsweredRow>({
     name: "jp_answer",
-    text: `select ${COLUMNS}, pg_current_xact_id()::xid::text as transaction
-      from jp.conversations c where c.tenant = $1 and c.workspace = $2 and c.id = $3 for update`,
+    text: `select ${COLUMNS}, last.start, last.entries, pg_current_xact_id()::xid::text as transaction,
+        c.changed = (select o.changed from jp.conversations o where o.tenant = $1 and o.key = c.key) as is_seen
+      from jp.conversations c ${joinEnd("$1")}
+      where c.tenant = $1 and c.workspace = $2 and c.id = $3 for update of c`,
     values: [rows.tenant, workspace ?? null, id],
   });
   const written = await findWritten(queries, rows.tenant, tries);
@@ -75,7 +85,8 @@ async function answerRow(
   if (row.is_archived) throw archivedError(id);
   if (row.is_live) return undefined;
   const { key, epoch, length, transaction } = row;
-  const { entries, turn, isOwnTurn, counter } = await rows.readEnd(row, queries);
+  const record = row.is_seen ? rows.toEnd(row, row, queries) : rows.readEnd(row, queries);
+  const { entries, turn, isOwnTurn, counter } = await record;
   const { event, result } = planAnswer(entries, offered, false);
   if (event === undefined) return { result };
   const added = toStored(StreamEntry.fromEvent(event));
@@ -89,9 +100,10 @@ async function answerRow(
     }),
     links: chain.add([added.entry]),
   };
-  await appendRows(queries, { key, tenant: rows.tenant, epoch, length, fences: true }, growth);
   const isWoken = growth.readyAt !== undefined && workspace !== undefined && isOwnTurn;
-  if (isWoken) await sendWakeUp(queries, { workspace, queue: row.queue, id });
+  const wakeUp = isWoken ? wakeUpPayload({ workspace, queue: row.queue, id }) : undefined;
+  const { tenant } = rows;
+  await appendRows(queries, { key, tenant, epoch, length, fences: true, wakeUp }, growth);
   const { signed } = growth;
   const { end } = chain;
   tries.push({ transaction, key, seq: length, text: added.text, result, end, signed });

@@ -25,6 +25,8 @@ interface HearingPlace {
 /** Must not throw. */
 interface HearingListener {
   readonly onWakeUp: (id: ConversationId) => void;
+  /** Whether any wake-up is still of use. Other notifications need not be read then. */
+  readonly hasHints: () => boolean;
   /** The conversation has changed since its last wake-up: probably someone has taken it. */
   readonly onChange: (id: ConversationId) => void;
   readonly onProblem: (problem: Error) => void;
@@ -40,7 +42,7 @@ export class Hearing {
   #isHeard = false;
   #hasTold = false;
 
-  constructor(place: HearingPlace, { onWakeUp, onChange, onProblem }: HearingListener) {
+  constructor(place: HearingPlace, { onWakeUp, hasHints, onChange, onProblem }: HearingListener) {
     this.#place = place;
     this.#onProblem = onProblem;
     this.#listener = {
@@ -48,7 +50,7 @@ export class Hearing {
         const woken = place.readWakeUp(payload);
         if (woken !== undefined) return onWakeUp(woken);
         if (payload === this.#echo) this.#isHeard = true;
-        const notice = parseNotice(payload);
+        const notice = hasHints() ? parseNotice(payload) : undefined;
         if (notice?.workspace === place.workspace && notice.kind === "changed") onChange(notice.id);
       },
       onConnected: () => this.#sendEcho(),

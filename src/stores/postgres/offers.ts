@@ -25,6 +25,8 @@ export interface OfferPlace {
   readonly workspace: string;
 }
 
+/** Most turns that continue end sooner. Whoever offers an answer meanwhile tries again when the writer is released. */
+const FIRST_LOOK_MS = 50;
 /** After this time, no one will read a refusal. */
 const MAX_UNREAD = "1 minute";
 
@@ -78,14 +80,19 @@ export class TableOffers {
         void this.#pass(key, offered, listener).catch(() => passed.delete(key));
       }
     };
+    let isFirstDue = true;
     const look = () => {
-      looking = looking.then(lookNow);
+      if (!isFirstDue) looking = looking.then(lookNow);
     };
+    const first = setTimeout(() => {
+      isFirstDue = false;
+      look();
+    }, FIRST_LOOK_MS).unref();
     const waiting = this.#listening.wait({ id: this.#place.id, kind: "offered", onNotice: look });
-    look();
     return {
       [Symbol.dispose]: () => {
         isStopped = true;
+        clearTimeout(first);
         waiting[Symbol.dispose]();
       },
     };

@@ -357,7 +357,13 @@ export class PostgresStore implements ConversationStore, PortableStore, Workspac
     signal.throwIfAborted();
     const take = (skipped: readonly ConversationId[]) => {
       const values = this.#rows.queueValues(options.queue, skipped);
-      return this.#openIf({ name: "jp_take", condition: TAKE, values, isTaken: true, isWhole: false });
+      return this.#openIf({
+        name: "jp_take",
+        condition: TAKE,
+        values,
+        isTaken: true,
+        isWhole: false,
+      });
     };
     return new TurnWork({ workspace, channel: this.#channel, rows: this.#rows, take }, options);
   }

@@ -15,6 +15,7 @@ import {
 import { parseJson } from "../../util/index.ts";
 import type { SignedState } from "../signed-state.ts";
 import type { LeftTurn } from "../port.ts";
+import { CHANNEL } from "./channel.ts";
 import { type Queries, SERVER_MS } from "./database.ts";
 import { LEASE_SECONDS } from "./leases.ts";
 import { grownSql } from "./limits.ts";
@@ -124,32 +125,7 @@ export async function insertRow(
 ): Promise<OpenedRow | undefined> {
   const [made] = await queries.query<OpenedRow>({
     name: "jp_create",
-    text: `with c as (
-        insert into jp.conversations (workspace, tenant, id, created_at, metadata, labels, base_config,
-          folder, is_archived, length, bytes, last_event_at, open_turn, ready_at, is_own_turn,
-          turn_key, turn_signature, epoch, lease_owner, lease_holder, lease_until, turn_counter,
-          pending_length)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, cardinality($10::text[]),
-          ${grownSql("$2", `$11 + ${COPIED_BYTES}`, "$12")}, $13, $14, ${readySql("$15")}, $16, $17, $18,
-          case when $19::text is null then 0 else 1 end, $19, $20,
-          case when $19 is not null then clock_timestamp() + make_interval(secs => $21) end, $24,
-          case when $25 then cardinality($10) end)
-        on conflict (tenant, workspace, id) do update set lease_until = excluded.lease_until
-          where jp.conversations.lease_owner = excluded.lease_owner
-        returning *
-      ), added as (
-        insert into jp.events (conversation, tenant, seq, entry)
-        select c.key, c.tenant, place - 1, entry from c, unnest($10::text[]) with ordinality as added (entry, place)
-        on conflict do nothing
-      ), copied as (
-        insert into jp.files (conversation, tenant, name, content)
-        select c.key, c.tenant, f.name, f.content from c, jp.files f
-        where f.tenant = $2 and f.conversation = $22 and f.name = any($23::text[])
-        on conflict do nothing
-      ), ${listedSql("c", 26)}
-      select ${COLUMNS}, ${SERVER_MS} as now,
-        case when c.lease_owner is not null then ${notifySql("changed", "c.workspace", "c.id")} end
-      from c`,
+    text: CREATE,
     values: [
       workspace,
       tenant,
@@ -185,6 +161,33 @@ export async function insertRow(
 const COPIED_BYTES = `coalesce((select sum(octet_length(f.content)) from jp.files f
   where f.tenant = $2 and f.conversation = $22 and f.name = any($23::text[])), 0)`;
 
+const CREATE = `with c as (
+        insert into jp.conversations (workspace, tenant, id, created_at, metadata, labels, base_config,
+          folder, is_archived, length, bytes, last_event_at, open_turn, ready_at, is_own_turn,
+          turn_key, turn_signature, epoch, lease_owner, lease_holder, lease_until, turn_counter,
+          pending_length)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, cardinality($10::text[]),
+          ${grownSql("$2", `$11 + ${COPIED_BYTES}`, "$12")}, $13, $14, ${readySql("$15")}, $16, $17, $18,
+          case when $19::text is null then 0 else 1 end, $19, $20,
+          case when $19 is not null then clock_timestamp() + make_interval(secs => $21) end, $24,
+          case when $25 then cardinality($10) end)
+        on conflict (tenant, workspace, id) do update set lease_until = excluded.lease_until
+          where jp.conversations.lease_owner = excluded.lease_owner
+        returning *
+      ), added as (
+        insert into jp.events (conversation, tenant, seq, entry)
+        select c.key, c.tenant, place - 1, entry from c, unnest($10::text[]) with ordinality as added (entry, place)
+        on conflict do nothing
+      ), copied as (
+        insert into jp.files (conversation, tenant, name, content)
+        select c.key, c.tenant, f.name, f.content from c, jp.files f
+        where f.tenant = $2 and f.conversation = $22 and f.name = any($23::text[])
+        on conflict do nothing
+      ), ${listedSql("c", 26)}
+      select ${COLUMNS}, ${SERVER_MS} as now,
+        case when c.lease_owner is not null then ${notifySql("changed", "c.workspace", "c.id")} end
+      from c`;
+
 /**
  * Stores a file, unless it is there. Returns whether the lease is still held. Throws `store_full`.
  */
@@ -216,6 +219,8 @@ export interface AppendPlace {
   readonly length: number;
   /** Raises the epoch, so that an earlier holder that does not know of its loss can write nothing more. */
   readonly fences?: boolean;
+  /** Wakes workers up, once this is committed: see `wakeUpPayload`. */
+  readonly wakeUp?: string | undefined;
 }
 
 /**
@@ -224,13 +229,13 @@ export interface AppendPlace {
  */
 export async function appendRows(
   queries: Queries,
-  { key, tenant, epoch, length, fences = false }: AppendPlace,
+  { key, tenant, epoch, length, fences = false, wakeUp }: AppendPlace,
   growth: Growth,
 ): Promise<boolean> {
   const rows = await queries.query({
     name: "jp_append",
     text: APPEND,
-    values: [key, epoch, length, ...growthValues(tenant, growth), fences ? 1 : 0],
+    values: [key, epoch, length, ...growthValues(tenant, growth), fences ? 1 : 0, wakeUp ?? null],
   });
   return rows.length > 0;
 }
@@ -326,7 +331,9 @@ const APPEND = `with held as (
         where tenant = $13 and key = $1 and epoch = $2 and length = $3
         returning key, tenant, workspace, id
       ), ${ADDED}
-      select ${notifySql("changed", "workspace", "id")} from held`;
+      select ${notifySql("changed", "workspace", "id")},
+        case when $22::text is not null then pg_notify('${CHANNEL}', $22) end
+      from held`;
 
 /** How often a failing turn is retried: for about a quarter of an hour. */
 const MAX_FAILURES = 10;

@@ -67,6 +67,7 @@ export class TurnWork implements RunningWork {
       { channel, database: rows.database, workspace, readWakeUp },
       {
         onWakeUp: (id) => this.#onWakeUp(id),
+        hasHints: () => this.#hints.size > 0,
         onChange: (id) => this.#hints.delete(id),
         onProblem: (problem) => options.onProblem?.(problem),
       },

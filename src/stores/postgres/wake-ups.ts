@@ -19,13 +19,17 @@ export interface WakeUp extends WorkQueue {
   readonly id: ConversationId;
 }
 
-/** Takes effect when the transaction commits. */
 export async function sendWakeUp(queries: Queries, wakeUp: WakeUp): Promise<void> {
   await queries.query({
     name: "jp_wake",
     text: "select pg_notify($1, $2)",
-    values: [CHANNEL, `${prefixOf(wakeUp)}${wakeUp.id}`],
+    values: [CHANNEL, wakeUpPayload(wakeUp)],
   });
+}
+
+/** What workers are sent on `CHANNEL`. */
+export function wakeUpPayload(wakeUp: WakeUp): string {
+  return `${prefixOf(wakeUp)}${wakeUp.id}`;
 }
 
 /** The conversation, if the payload is a wake-up for workers of this queue. */

@@ -14,8 +14,7 @@ database, name it with --store, with JP_STORE, or in your own config:
   url = "postgres://ana@db.example.com/jp"
 
 The database needs tables (jp store migrate), and jp the package pg.
-Better leave the password out of the address: PostgreSQL's ~/.pgpass and
-PGPASSWORD work.`,
+Leave the password out of the URL: PostgreSQL's ~/.pgpass and PGPASSWORD work.`,
   );
   define(group.command("migrate"), {
     description: "Create or update the tables of the store",
@@ -57,6 +56,11 @@ except with storage.workspace. What runs already goes on.
 gets a workspace without conversations, and leaves those of the other alone.`,
     run: async () => (await import("./store.ts")).claimWorkspace,
   });
+  defineSigning(group);
+  defineTenants(group);
+}
+
+function defineSigning(group: Command): void {
   define(group.command("key"), {
     description: "Print the key with which this machine signs turns in a database",
     help: `
@@ -85,7 +89,6 @@ Others that accept the key of this machine need not do the same, unless they
 have seen still newer states.`,
     run: async () => (await import("./accept-restore.ts")).acceptRestore,
   });
-  defineTenants(group);
 }
 
 function defineTenants(group: Command): void {
