@@ -227,11 +227,24 @@ test("lists of all workspaces name one by its folder and its id, and leave out a
   ]);
 });
 
-test("a worker makes no .store-id: it says how to name the workspace", async () => {
-  const { jp, file } = await open();
-  const { status, stderr } = await jp("worker");
-  expect([status, existsSync(file)]).toEqual([1, false]);
-  expect(stderr).toContain("Run `jp store claim` in one clone, commit .jp/.store-id");
+test("a worker makes no .store-id: it says how to name the workspace, and waits until someone has", async () => {
+  await using server = await ModelServer.start(["It is done."]);
+  const { project, variables, jp, file } = await open(server);
+  const [stop, isTold] = [new AbortController(), Promise.withResolvers<void>()];
+  const ended = runCommand(["worker"], {
+    cwd: project.root,
+    variables: { ...project.variables, ...variables },
+    interrupt: stop.signal,
+    onNotice: (text) => {
+      if (text.includes("Run `jp store claim` in one clone")) isTold.resolve();
+      if (text.includes("The turn is complete.")) stop.abort();
+    },
+  });
+  await isTold.promise;
+  expect(existsSync(file)).toBe(false);
+  expect((await jp("query", "--enqueue", "Do it.")).status).toBe(0);
+  expect((await ended).status).toBe(0);
+  expect((await jp("conversation", "print")).stdout).toContain("It is done.");
 });
 
 test("conversations are copied to a new workspace of a database, and from a claimed one", async () => {

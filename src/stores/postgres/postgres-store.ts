@@ -51,6 +51,7 @@ import {
   conversationNotFoundError,
   LockedError,
   recordChangedError,
+  StorageError,
   THIS_PROCESS,
 } from "../storage-error.ts";
 import type {
@@ -124,6 +125,9 @@ const TAKE = `c.tenant = $6 and c.workspace = $1 and c.id = (
       and not ${isBusySql("$6")}
     order by c.ready_at limit 1 for update skip locked
   ) and jp.may_take(c.tenant, c.key)`;
+
+/** How often a worker looks whether its workspace has a name by now. */
+const NAME_LOOK_MS = 1000;
 
 /** How many entries are read at once. */
 const PIECE = 5000;
@@ -352,7 +356,7 @@ export class PostgresStore implements ConversationStore, PortableStore, Workspac
   /** Starts only once the workspace is known: turns left there can continue here. */
   async work(options: WorkOptions): Promise<RunningWork> {
     const { signal = new AbortController().signal } = options;
-    const workspace = await abortable(this.#rows.ensureKeyForWorker(), signal);
+    const workspace = await this.#untilNamed(options, signal);
     const { TurnWork } = await loadModule(() => import("./turn-work.ts"));
     signal.throwIfAborted();
     const take = (skipped: readonly ConversationId[]) => {
@@ -366,6 +370,19 @@ export class PostgresStore implements ConversationStore, PortableStore, Workspac
       });
     };
     return new TurnWork({ workspace, channel: this.#channel, rows: this.#rows, take }, options);
+  }
+
+  /** A worker makes no `.jp/.store-id`, so it waits until someone else has named the workspace. Throws the signal's reason. */
+  async #untilNamed({ onProblem }: WorkOptions, signal: AbortSignal): Promise<string> {
+    for (let isTold = false; ; isTold = true) {
+      try {
+        return await abortable(this.#rows.ensureKeyForWorker(), signal);
+      } catch (error) {
+        if (!(error instanceof StorageError) || error.code !== "workspace_unnamed") throw error;
+        if (!isTold) onProblem?.(error);
+        await abortable(systemClock.sleep(NAME_LOOK_MS, signal), signal);
+      }
+    }
   }
 
   async fork(id: ConversationId, { title, keep }: ForkOptions = {}): Promise<ConversationId> {

@@ -222,7 +222,7 @@ function renamedError({ root, findId }: WorkspaceFiles, name: string): StorageEr
 function unnamedError({ root }: WorkspaceFiles): StorageError {
   return new StorageError(
     "workspace_unnamed",
-    `The database has nothing of ${root} yet, and a worker makes no .jp/.store-id.`,
+    `The database has nothing of ${root} yet, and a worker makes no .jp/.store-id: it waits.`,
     {
       hint: "Name the workspace.",
       commandHint: `Run \`jp store claim\` in one clone, commit .jp/.store-id, and pull it here. Or set ${BY_NAME}.`,

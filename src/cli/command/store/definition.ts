@@ -20,8 +20,9 @@ Leave the password out of the URL: PostgreSQL's ~/.pgpass and PGPASSWORD work.`,
     description: "Create or update the tables of the store",
     options: options.MIGRATE,
     help: `
-While it changes tables, no one else can read or write: it says how long. Stop
-workers, desks and sessions of the old version first.
+While it changes tables, no one else can read or write: it says how long. Desks
+and commands of an earlier version do not work with the new tables. Workers that
+run already do, beside new ones.
 
 Earlier versions of jp kept a queue for their workers in the schema jp_queue. It
 stays until you remove it with --drop-queue, once those workers are gone. It has

@@ -160,14 +160,17 @@ function describeEnd(conversation: ConversationId, end: LeftEnd<TurnEnd | undefi
   return { event: "turn_end", conversation, outcome, ...code, message: oneLine(error.message) };
 }
 
-/** With its code, and for a turn that was put back with what to do. Other problems pass by themselves. */
+/** Problems that a person has to solve. Others pass by themselves. */
+const LASTING: ReadonlySet<string> = new Set(["turn_stepped_back", "workspace_unnamed"]);
+
+/** With its code, and with what to do if it does not pass by itself. */
 function describeProblem(
   problem: Error,
 ): Omit<Extract<LoggedEvent, { event: "problem" }>, "event"> {
   const { message } = problem;
   if (!isJpError(problem)) return { message };
   const { code } = problem;
-  const hint = code === "turn_stepped_back" ? adviceOf(problem) : undefined;
+  const hint = LASTING.has(code) ? adviceOf(problem) : undefined;
   return { code, message, ...(hint !== undefined && { hint }) };
 }
 
