@@ -17,6 +17,7 @@ export function isSteppedBack(state: SignedState, seen: SignedState | undefined)
   return state.counter < seen.counter || state.digest !== seen.digest;
 }
 
+/** Its form in logs and in evidence. */
 export function signedToJson({ counter, length, digest }: SignedState): JsonObject {
   return { counter, length, digest };
 }

@@ -40,9 +40,12 @@ async function checkouts(): Promise<readonly [Checkout, Checkout]> {
   const tenant = crypto.randomUUID();
   const pairs = [1, 2].map(() => generateKeyPairSync("ed25519"));
   const accepted = pairs.map(({ publicKey }) => publicKeyText(publicKey));
+  const storeId = crypto.randomUUID().replaceAll("-", "");
   const [one, two] = pairs.map(({ privateKey }) => {
     const keys = async () => ({ privateKey, accepted });
-    return checkout(temporaryWorkspace({ database: { url, tenant, keys } }));
+    const workspace = temporaryWorkspace({ database: { url, tenant, keys } });
+    writeFileSync(path.join(workspace.root, ".jp", ".store-id"), `${storeId}\n`);
+    return checkout(workspace);
   });
   if (one === undefined || two === undefined) throw new Error("none");
   return [one, two];
