@@ -55,7 +55,7 @@ export async function createContext(
 /** A new workspace got its `.jp/.store-id`. */
 export function noticeStoreId(output: Output): void {
   output.notice(
-    "Made .jp/.store-id, which names this workspace in the database. Commit it: other clones need it.",
+    "Created .jp/.store-id, which names this workspace in the database. Commit it: other clones need it.",
   );
 }
 

@@ -13,7 +13,7 @@ import { Screen } from "./screen.ts";
 import { jsonLines, lines, Project } from "./support.ts";
 
 const MADE =
-  "Made .jp/.store-id, which names this workspace in the database. Commit it: other clones need it.";
+  "Created .jp/.store-id, which names this workspace in the database. Commit it: other clones need it.";
 
 /** A workspace and a new database, which knows it by its five digits if `isOld`. */
 async function open(server?: ModelServer, { isOld = false } = {}) {
