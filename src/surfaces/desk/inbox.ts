@@ -40,6 +40,10 @@ import {
 import type { DecisionJson, DeskChange, PendingQuery } from "./wire.ts";
 import type { DeskWorkspace } from "./workspace.ts";
 
+/** How far the clocks of a desk and its server may be apart. */
+const CLOCKS_MS = 10_000;
+/** How many newly asked decisions a check looks for. */
+const MAX_NEW = 200;
 /** Turns in memory at once. */
 const BATCH = 200;
 /** Conversations of a store with a list that are remembered, besides those that the list leaves out. */
@@ -72,6 +76,8 @@ export class Inbox implements AsyncDisposable, PendingPages {
   /** Turns that the list leaves out, as of the last page. */
   #unlisted: ReadonlySet<ConversationId> = new Set();
   readonly #startedAt: Timestamp;
+  /** What was asked up to this time was pending at the start, or is known. */
+  #newSince: Timestamp;
   /** The state in which each turn was last found ready to resume. */
   readonly #ready = new Map<ConversationId, string>();
   /** The version of each incomplete turn at its last read, if the store has versions. */
@@ -98,6 +104,7 @@ export class Inbox implements AsyncDisposable, PendingPages {
     this.#listener = listener;
     this.#clock = clock;
     this.#startedAt = timestampFromDate(clock.now());
+    this.#newSince = timestampFromDate(new Date(clock.now().getTime() - CLOCKS_MS));
     this.#counter = new EventCounter(workspace.conversations);
   }
 
@@ -322,15 +329,22 @@ export class Inbox implements AsyncDisposable, PendingPages {
     return [this.#items, this.#ready, this.#versions].flatMap((each) => [...each.keys()]);
   }
 
-  /** The turns to compare: all, or those that are kept or that the store's list leaves out. */
+  /**
+   * The turns to compare: all, or those that are kept, that the store's list leaves out, or that have asked since the last
+   * check: notices of them may be lost while the connection is made.
+   */
   async #listBrief(): Promise<readonly PendingTurn[]> {
     const { conversations } = this.workspace;
     const brief = { hasMetadata: true, isBrief: true };
     const hasReady = this.#listener.onReady !== undefined;
-    const page = await conversations.listPendingPage?.({ limit: 0, hasReady });
+    const after = { askedAt: this.#newSince };
+    const page = await conversations.listPendingPage?.({ limit: MAX_NEW, after, hasReady });
     if (page === undefined) return conversations.listPending(brief);
+    const last = page.places.at(-1);
+    if (page.places.length === MAX_NEW && last !== undefined) this.#newSince = last.askedAt;
     this.#unlisted = new Set(page.unlisted.map(({ id }) => id));
-    const ids = [...new Set(this.#kept())].filter((id) => !this.#unlisted.has(id));
+    const asked = page.places.map(({ id }) => id).filter((id) => !this.#items.has(id));
+    const ids = [...new Set([...this.#kept(), ...asked])].filter((id) => !this.#unlisted.has(id));
     const kept = ids.length === 0 ? [] : await conversations.listPending({ ids, ...brief });
     return [...page.unlisted, ...kept];
   }
