@@ -16,7 +16,7 @@ import {
   toAbridged,
 } from "../record/conversation/index.ts";
 
-/** What is known of a part that is not read. */
+/** Results that streams of the same unread part share. */
 export interface KnownPart {
   outline?: Promise<RecordOutline | undefined>;
   abridged?: Promise<AbridgedPart | undefined>;

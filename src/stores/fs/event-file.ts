@@ -48,7 +48,7 @@ export interface OpenedEvents {
 export interface LoadedEvents {
   readonly file: string;
   readonly fingerprint: string;
-  /** Whoever opens the file with them adds to this list. */
+  /** The writer that opens the file with them adds to this list. */
   readonly entries: StreamEntry[];
   /** The unread entries before these, if only the last were read. */
   readonly unread?: UnreadPart | undefined;

@@ -77,7 +77,7 @@ export class EarlierRows implements EarlierPart, UnreadSource {
   readonly #rows: WorkspaceRows;
   readonly #key: string;
 
-  /** Those before `end`. */
+  /** Covers the entries before `end`. */
   constructor(rows: WorkspaceRows, { key }: Pick<ConversationRow, "key">, end: number) {
     this.#rows = rows;
     this.#key = key;

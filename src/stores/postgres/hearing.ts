@@ -13,7 +13,7 @@ import type { WakeUpReader } from "./wake-ups.ts";
 /** How long its own notification may take. */
 const ECHO_MS = 2000;
 
-/** What it listens to. */
+/** The source of a worker's notifications. */
 interface HearingPlace {
   readonly channel: Channel;
   readonly database: Database;
@@ -36,7 +36,7 @@ export class Hearing {
   readonly #place: HearingPlace;
   readonly #onProblem: (problem: Error) => void;
   readonly #listener: ChannelListener;
-  /** What this worker has sent to itself. */
+  /** The payload that this worker sends to itself. */
   readonly #echo = `e${crypto.randomUUID()}`;
   #connectedAt = 0;
   #isHeard = false;

@@ -81,7 +81,7 @@ const ALL_TENANTS_ROLE = "jp_all";
 
 /**
  * What a login may use of the server. jp gives up on a statement after 15 seconds, so nothing that it waits for is
- * ended early. One process has 12 connections at most: this is enough for three desks, or five workers.
+ * ended early. One process has 11 connections at most: this is enough for three desks, or five workers.
  */
 const SERVER_LIMITS = [
   "set statement_timeout = '20s'",

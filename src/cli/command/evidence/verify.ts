@@ -66,7 +66,7 @@ async function anchorExpectations(
   };
 }
 
-/** Those that this machine has seen, by place. */
+/** The states that this machine has seen, by place. */
 function seenStates({ environment }: CommandContext): NonNullable<VerifyOptions["findSeen"]> {
   const folder = seenStatesBeside(headsFileIn(userDataFolder(environment)));
   const seen = new Map([...listSeen(folder)].map((state) => [digestOfPlace(state), state]));
